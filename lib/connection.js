@@ -1,0 +1,680 @@
+'use strict';
+
+// One connection: submits queries, keeps the books of what is in flight, and
+// settles them. The native Pipeline owns the order; here queries are known by
+// their slots. Made by client.js.
+
+const dns = require('node:dns/promises');
+const net = require('node:net');
+
+const binding = require('./binding');
+const { connectError } = require('./connect-error');
+const delivery = require('./delivery');
+const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = require('./errors');
+const { StatementCache } = require('./statement-cache');
+const { epochChange } = require('./statement-class');
+const ticks = require('./tick-buffer');
+const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
+const { flag, int8Mode } = require('./wire-format');
+
+/**
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./statement-cache').Statement} Statement
+ * @typedef {import('./row-builder').TypeSource} TypeSource
+ *
+ * What a connection tells the one who made it.
+ * @typedef {object} Owner
+ * @property {(error: Error) => void} onLost unexpectedly; its queries have been rejected
+ * @property {() => void} onClosed after onLost, or after end()
+ * @property {(fields: Readonly<Record<string, string>>) => void} onNotice
+ * @property {(message: { processId: number, channel: string, payload: string }) => void}
+ *   onNotification
+ * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
+ */
+
+/** PQTRANS_IDLE and PQTRANS_INTRANS, PQTRANS_INERROR; -1 is "not known: more is in flight". */
+const TRANSACTION_IDLE = 0;
+
+/** More text and bytes than this wait here instead of in libpq's buffer. */
+const MAX_BYTES_IN_FLIGHT = 32 << 20;
+
+/**
+ * A statement that takes longer is slow: nobody should stand behind it who can
+ * stand elsewhere. One that was never seen is taken to be slow.
+ */
+const SLOW_MILLIS = 5;
+/** A head that has run for so long, and twice what was expected, is overdue. */
+const OVERDUE_MILLIS = 10;
+
+/** Types that the addon decodes from text itself, so that their parsers are not asked. */
+const TEXT_DECODED_OIDS = [16, 20, 21, 23, 26, 114, 700, 701, 3802];
+
+/** @param {TypeSource} types */
+function hasCustomTextDecoded(types) {
+  return TEXT_DECODED_OIDS.some(
+    (oid) => !isDefaultParser(oid, types.getTypeParser(oid, 'text')),
+  );
+}
+
+const defaultTypesCustomized = { epoch: -1, value: false };
+
+/**
+ * Whether the rows of a statement whose columns are not known yet must come as
+ * text for the sake of somebody's parser.
+ * @param {TypeSource} types
+ */
+function needsRawText(types) {
+  if (types !== defaultTypes) return hasCustomTextDecoded(types);
+  const epoch = getTypesEpoch();
+  if (defaultTypesCustomized.epoch !== epoch) {
+    defaultTypesCustomized.epoch = epoch;
+    defaultTypesCustomized.value = hasCustomTextDecoded(types);
+  }
+  return defaultTypesCustomized.value;
+}
+
+class Connection {
+  /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
+  state = 'new';
+  /** Queries that were submitted and not settled, those that are held back included. */
+  inFlight = 0;
+  /** What they are expected to take, in ms. */
+  expectedMillis = 0;
+  /** When the query at the head became the head (performance.now()). */
+  headSince = 0;
+  /** Whether several callers share it: what changes the session is refused then. */
+  isShared = false;
+  processID = 0;
+  serverVersion = 0;
+  /** @type {-1 | 0 | 1 | 2 | 3 | 4} PQTransactionStatusType, as of the last time that it was idle */
+  transactionStatus = TRANSACTION_IDLE;
+  /** Settled since it was connected. */
+  settled = 0;
+  /** Statements in flight that are known to be slow, or not known at all. */
+  slowInFlight = 0;
+  /** What ran on it, since this was last cleared, may have left something behind. */
+  hasTouchedSession = false;
+  hasTouchedTransaction = false;
+
+  #settings;
+  #owner;
+  #registry;
+  /** @type {import('./binding').NativeConnection} */
+  #native;
+  /** @type {{ resolve: () => void, reject: (error: Error) => void } | null} */
+  #connecting = null;
+  /** @type {NodeJS.Timeout | undefined} */
+  #connectTimer = undefined;
+  /** @type {Error | undefined} */
+  #connectFailure = undefined;
+  #bytesInFlight = 0;
+  /** @type {Query[]} first in, first out: what waits for bytes to leave */
+  #held = [];
+  /** The server's last words, if it had any. @type {DatabaseError | undefined} */
+  #lastFatal = undefined;
+  #int8Flags;
+  /** @type {(() => void)[]} */
+  #whenClosed = [];
+
+  /**
+   * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
+   * @param {Owner} owner
+   */
+  constructor(settings, registry, owner) {
+    this.#settings = settings;
+    this.#registry = registry;
+    this.#owner = owner;
+    this.id = delivery.addConnection(this);
+    this.#native = new binding.Connection(this.id);
+    this.statements = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
+    this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
+  }
+
+  counters() {
+    return this.#native.counters();
+  }
+
+  /** @param {boolean} ref whether the connection keeps the process alive */
+  setLoopRef(ref) {
+    this.#native.setLoopRef(ref);
+  }
+
+  // --- Connecting -----------------------------------------------------------
+
+  /**
+   * @returns {Promise<void>}
+   * @throws {ConnectionError | DatabaseError}
+   */
+  async connect() {
+    this.state = 'connecting';
+    delivery.connecting.add(this);
+    const { connectionTimeoutMillis } = this.#settings;
+    try {
+      await new Promise((resolve, reject) => {
+        this.#connecting = { resolve: () => resolve(undefined), reject };
+        if (connectionTimeoutMillis > 0) {
+          this.#connectTimer = setTimeout(() => {
+            reject(
+              new ConnectionError(
+                `timeout expired: no connection within ${connectionTimeoutMillis} ms`,
+                { code: 'ETIMEDOUT', syscall: 'connect' },
+              ),
+            );
+          }, connectionTimeoutMillis);
+        }
+        this.#startConnecting().catch(reject);
+      });
+      this.state = 'ready';
+      this.#sendHeld();
+    } catch (error) {
+      this.#connectFailure = /** @type {Error} */ (error);
+      this.#close();
+      throw error;
+    } finally {
+      clearTimeout(this.#connectTimer);
+      this.#connecting = null;
+      delivery.connecting.delete(this);
+    }
+  }
+
+  async #startConnecting() {
+    const { password } = this.#settings;
+    const conninfo = await resolveHosts(this.#settings.conninfo);
+    if (password !== undefined) conninfo.password = await askPassword(password);
+    // It may have been given up meanwhile.
+    if (this.state !== 'connecting') return;
+    this.#native.connect(Object.keys(conninfo), Object.values(conninfo));
+  }
+
+  /** @param {number} processID @param {number} serverVersion */
+  onConnected(processID, serverVersion) {
+    this.processID = processID;
+    this.serverVersion = serverVersion;
+    this.#connecting?.resolve();
+  }
+
+  /** @param {string} message */
+  onConnectFailed(message) {
+    this.#connecting?.reject(connectError(message));
+  }
+
+  // --- Queries --------------------------------------------------------------
+
+  /**
+   * Sends a query, or rejects it. Its promise settles at its Sync.
+   * @param {Query} query
+   */
+  submit(query) {
+    query.connection = this;
+    if (this.state !== 'ready' && this.state !== 'connecting') {
+      query.reject(this.#closedError());
+      return;
+    }
+    const info = (query.info ??= this.#registry.find(query.text));
+    const { kind } = info.class;
+    if (kind !== 'plain' && kind !== 'alone') {
+      const { refusal } = info.class;
+      if (this.isShared || kind === 'copy') {
+        query.reject(new StatementRefusedError(String(refusal)));
+        return;
+      }
+      if (kind === 'session') this.hasTouchedSession = true;
+      else this.hasTouchedTransaction = true;
+    }
+    ++info.uses;
+    query.expectedMillis = info.averageMillis < 0 ? SLOW_MILLIS : info.averageMillis;
+    query.size = sizeOf(query);
+    if (this.inFlight === 0) this.headSince = performance.now();
+    ++this.inFlight;
+    this.expectedMillis += query.expectedMillis;
+    if (query.expectedMillis >= SLOW_MILLIS) ++this.slowInFlight;
+    if (
+      this.state === 'connecting' ||
+      this.#held.length > 0 ||
+      (this.#bytesInFlight > 0 && this.#bytesInFlight + query.size > MAX_BYTES_IN_FLIGHT)
+    ) {
+      this.#held.push(query);
+      return;
+    }
+    this.#send(query);
+  }
+
+  /** @param {Query} query */
+  #send(query) {
+    this.#bytesInFlight += query.size;
+    const statement = this.#chooseStatement(query);
+    const slot = delivery.takeSlot(query);
+    ticks.begin();
+    try {
+      if (statement === undefined) {
+        const flags = this.#int8Flags | (needsRawText(query.types) ? flag.rawText : 0);
+        ticks.writeQuery(this.id, slot, flags, query.text, query.values);
+      } else {
+        if (query.leads) ticks.writeParse(this.id, slot, statement.id, statement.text);
+        const flags = this.#int8Flags | this.#decodeFlags(statement, query.types);
+        ticks.writeExecute(this.id, slot, flags, statement.id, query.values);
+      }
+    } catch (error) {
+      ticks.rollback();
+      delivery.freeSlot(slot);
+      if (query.leads) this.statements.remove(/** @type {Statement} */ (statement));
+      this.#forget(query);
+      query.reject(/** @type {Error} */ (error));
+      this.#afterSettling();
+      return;
+    }
+    if (statement !== undefined) {
+      query.statement = statement;
+      ++statement.users;
+    }
+    ticks.writeSync(this.id, slot);
+    // From here on the connection must not count what the server has as it was.
+    if (query.info.class.kind === 'session') this.#forgetDropped(query.info.class.keyword);
+  }
+
+  /**
+   * @param {Query} query
+   * @returns {Statement | undefined} what it executes; it leads when it must
+   *   send the Parse first
+   */
+  #chooseStatement(query) {
+    const { prepare, prepareThreshold } = this.#settings;
+    if (!(query.prepare ?? prepare)) return undefined;
+    const { statements } = this;
+    const known = statements.find(query.text);
+    if (known !== undefined) {
+      // Whoever follows a Parse that fails must be able to go again, which only
+      // a shared connection allows: elsewhere the order of statements counts.
+      return known.isReady || this.isShared ? known : undefined;
+    }
+    if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
+    for (const evicted of statements.evictFor(query.text)) this.#closeStatement(evicted);
+    if (!statements.hasRoomFor(query.text)) return undefined;
+    query.leads = true;
+    return statements.add(query.text);
+  }
+
+  /**
+   * Binary when every column has a binary decoder and nobody's parser wants
+   * text. Known only after a first execution, whose columns can then not change
+   * any more: the server would refuse it (RevalidateCachedQuery).
+   * @param {Statement} statement
+   * @param {TypeSource} types
+   */
+  #decodeFlags(statement, types) {
+    const { shape } = statement;
+    if (shape === undefined) return needsRawText(types) ? flag.rawText : 0;
+    const epoch = getTypesEpoch();
+    if (statement.flagsEpoch === epoch && statement.flagsTypes === types) return statement.flags;
+    let flags = 0;
+    if (shape.hasCustomParser(types)) flags = flag.rawText;
+    else if (shape.isBinaryDecodable) flags = flag.binary;
+    if (types === defaultTypes) {
+      statement.flagsEpoch = epoch;
+      statement.flagsTypes = types;
+      statement.flags = flags;
+    }
+    return flags;
+  }
+
+  /** @param {Statement} statement that the cache has given up; in use, it is left to the session */
+  #closeStatement(statement) {
+    if (statement.users > 0 || statement.isClosed || this.state !== 'ready') return;
+    statement.isClosed = true;
+    // Nobody waits for it, but its Sync must find its slot.
+    const slot = delivery.takeSlot(/** @type {any} */ (new Housekeeping(this)));
+    ticks.writeClose(this.id, slot, statement.id);
+    ticks.writeSync(this.id, slot);
+  }
+
+  /** @param {string} keyword */
+  #forgetDropped(keyword) {
+    if (keyword.startsWith('DISCARD') || keyword.startsWith('DEALLOCATE')) this.statements.clear();
+  }
+
+  // --- Answers --------------------------------------------------------------
+
+  /**
+   * The query's Sync: it is done, whatever comes.
+   * @param {Query} query
+   * @param {-1 | 0 | 1 | 2 | 3 | 4} transactionStatus -1: not known
+   * @param {number} now
+   */
+  onSync(query, transactionStatus, now) {
+    if (transactionStatus >= 0) this.transactionStatus = transactionStatus;
+    if (query instanceof Housekeeping) return;
+    // What was waited for is the head's; who comes with it costs nothing.
+    query.info.observe(now - this.headSince);
+    this.headSince = now;
+    const { statement } = query;
+    if (statement !== undefined) {
+      --statement.users;
+      if (query.leads) {
+        if (query.parseFailed) this.statements.remove(statement);
+        else statement.isReady = true;
+      }
+      if (statement.shape === undefined) statement.shape = query.shape;
+    }
+    const { error } = query;
+    if (error === undefined) {
+      if (query.tag !== '') this.#applyTag(query.tag);
+      this.#forget(query);
+      query.resolve(query.result);
+    } else if (this.#canHeal(query, error, transactionStatus)) {
+      this.#heal(query, error);
+      return;
+    } else {
+      this.#forget(query);
+      query.reject(error);
+    }
+    this.#afterSettling();
+    if (this.isShared && transactionStatus > TRANSACTION_IDLE) this.#leaveTransaction();
+  }
+
+  /** Nothing of it will be answered: the connection is gone. @param {Query} query */
+  onNotSent(query) {
+    if (query instanceof Housekeeping) return;
+    this.#forget(query);
+    query.reject(this.#closedError());
+    this.#owner.onSettled();
+  }
+
+  /**
+   * @param {string} message
+   * @param {Query[]} queries that were in flight
+   */
+  onLost(message, queries) {
+    const wasEnding = this.state === 'ending' || this.state === 'closed';
+    const cause = this.#lastFatal;
+    const text = wasEnding ? 'Connection terminated' : 'Connection terminated unexpectedly';
+    const detail = cause?.message ?? message.trim().split('\n')[0];
+    for (const query of queries) {
+      if (query instanceof Housekeeping) continue;
+      const outcome = query.wasSkipped ? 'not-run' : 'unknown';
+      query.reject(
+        new ConnectionError(`${text}: ${detail}`, {
+          code: 'ECONNRESET',
+          cause: query.error ?? cause,
+          outcome,
+        }),
+      );
+    }
+    const error = new ConnectionError(`${text}: ${detail}`, { code: 'ECONNRESET', cause });
+    this.#close();
+    if (!wasEnding) this.#owner.onLost(error);
+  }
+
+  /** @param {Readonly<Record<string, string>>} fields */
+  onNotice(fields) {
+    if (fields.V === 'FATAL' || fields.V === 'PANIC') this.#lastFatal = new DatabaseError(fields);
+    else this.#owner.onNotice(fields);
+  }
+
+  /** @param {number} processId @param {string} channel @param {string} payload */
+  onNotification(processId, channel, payload) {
+    this.#owner.onNotification({ processId, channel, payload });
+  }
+
+  /**
+   * Whether the error proves that the statement did not run, only because its
+   * prepared form was gone or out of date, and running it now keeps the order
+   * that the caller can count on.
+   * @param {Query} query
+   * @param {Error} error
+   * @param {number} transactionStatus
+   */
+  #canHeal(query, error, transactionStatus) {
+    if (query.statement === undefined || query.retried || !(error instanceof DatabaseError)) {
+      return false;
+    }
+    const isGone = error.code === '26000' && !query.parseFailed;
+    // By the routine: the message is translated (DESIGN section 3).
+    const isStale = error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+    if (!isGone && !isStale) return false;
+    return this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === 1);
+  }
+
+  /** @param {Query} query @param {Error} error */
+  #heal(query, error) {
+    const statement = /** @type {Statement} */ (query.statement);
+    this.statements.remove(statement);
+    const isStale = /** @type {DatabaseError} */ (error).code === '0A000';
+    query.reset();
+    this.#bytesInFlight -= query.size;
+    delivery.afterDelivery(() => {
+      if (this.state !== 'ready' && this.state !== 'ending') {
+        this.#forget(query);
+        query.reject(this.#closedError());
+        return;
+      }
+      if (isStale) this.#closeStatement(statement);
+      this.#send(query);
+    });
+  }
+
+  /** @param {string} tag */
+  #applyTag(tag) {
+    switch (epochChange(tag)) {
+      case 'dropped':
+        this.statements.clear();
+        break;
+      case 'stale':
+        for (const statement of this.statements.clear()) {
+          delivery.afterDelivery(() => this.#closeStatement(statement));
+        }
+        break;
+      default:
+    }
+  }
+
+  /** A shared connection that somebody brought into a transaction is never used again. */
+  #leaveTransaction() {
+    this.isShared = false;
+    delivery.afterDelivery(() => {
+      if (this.state !== 'ready') return;
+      const error = new ConnectionError(
+        'a statement left the shared connection inside a transaction; it was rolled back',
+      );
+      this.state = 'ending';
+      this.#native.close();
+      this.#close();
+      this.#owner.onLost(error);
+    });
+  }
+
+  // --- Books ----------------------------------------------------------------
+
+  /** @param {Query} query that is settled */
+  #forget(query) {
+    --this.inFlight;
+    ++this.settled;
+    this.#bytesInFlight -= query.size;
+    this.expectedMillis = this.inFlight === 0 ? 0 : this.expectedMillis - query.expectedMillis;
+    if (query.expectedMillis >= SLOW_MILLIS) --this.slowInFlight;
+  }
+
+  /**
+   * @param {number} now performance.now()
+   * @returns {boolean} whether a query sent now would wait for a slow one
+   */
+  isBlocked(now) {
+    if (this.slowInFlight > 0) return true;
+    const headMillis = now - this.headSince;
+    return headMillis > OVERDUE_MILLIS && headMillis > 2 * this.expectedMillis;
+  }
+
+  #afterSettling() {
+    if (this.#held.length > 0) delivery.afterDelivery(() => this.#sendHeld());
+    if (this.inFlight === 0 && this.state === 'ending') delivery.afterDelivery(() => this.#finish());
+    this.#owner.onSettled();
+  }
+
+  #sendHeld() {
+    while (this.#held.length > 0 && this.state !== 'closed') {
+      const [next] = this.#held;
+      if (this.#bytesInFlight > 0 && this.#bytesInFlight + next.size > MAX_BYTES_IN_FLIGHT) return;
+      this.#held.shift();
+      this.#send(next);
+    }
+  }
+
+  #closedError() {
+    if (this.#connectFailure !== undefined) return copyError(this.#connectFailure);
+    if (this.state === 'new') {
+      return new ConnectionError('the client is not connected: call and await connect() first');
+    }
+    return new ConnectionError(
+      this.#lastFatal !== undefined
+        ? `Client has encountered a connection error and is not queryable: ${this.#lastFatal.message}`
+        : 'Client was closed and is not queryable',
+      { cause: this.#lastFatal },
+    );
+  }
+
+  // --- Closing --------------------------------------------------------------
+
+  /**
+   * Finishes what is in flight, then closes.
+   * @returns {Promise<void>}
+   */
+  end() {
+    if (this.state === 'closed') return Promise.resolve();
+    const closed = new Promise((resolve) => {
+      this.#whenClosed.push(() => resolve(undefined));
+    });
+    if (this.state === 'connecting') {
+      this.#connecting?.reject(new ConnectionError('Connection terminated'));
+      this.#close();
+    } else if (this.state === 'new') {
+      this.#close();
+    } else {
+      this.state = 'ending';
+      this.#finish();
+    }
+    return /** @type {Promise<void>} */ (closed);
+  }
+
+  /** Closes now; what is in flight is rejected, its outcome unknown. */
+  destroy() {
+    if (this.state === 'closed') return;
+    if (this.state === 'connecting') {
+      this.#connecting?.reject(new ConnectionError('Connection terminated'));
+      this.#close();
+      return;
+    }
+    this.state = 'ending';
+    // What has been written goes out with it, or is reported as not sent.
+    ticks.submit();
+    this.#native.close();
+    if (this.inFlight === 0) this.#close();
+  }
+
+  #finish() {
+    if (this.inFlight > 0 || this.state !== 'ending') return;
+    this.#native.close();
+    this.#close();
+  }
+
+  #close() {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.#native.close();
+    for (const query of this.#held.splice(0)) {
+      this.#bytesInFlight += query.size;
+      this.#forget(query);
+      query.reject(this.#closedError());
+    }
+    this.inFlight = 0;
+    this.#owner.onClosed();
+    for (const callback of this.#whenClosed.splice(0)) callback();
+  }
+}
+
+/** Stands in a slot whose answer nobody waits for. */
+class Housekeeping {
+  /** @param {Connection} connection */
+  constructor(connection) {
+    this.connection = connection;
+  }
+  addRows() {}
+  complete() {}
+  completeOther() {}
+  completeEmpty() {}
+  parsed() {}
+  failed() {}
+  skipped() {}
+  unreadable() {}
+  notSent() {
+    return true;
+  }
+}
+
+/** @param {Query} query */
+function sizeOf(query) {
+  let size = query.text.length;
+  for (const value of query.values) {
+    if (typeof value === 'string') size += value.length;
+    else if (ArrayBuffer.isView(value)) size += value.byteLength;
+  }
+  return size;
+}
+
+/** @param {() => string | Promise<string>} password */
+async function askPassword(password) {
+  const value = await password();
+  if (typeof value !== 'string') {
+    throw new ConnectionError('the password function must return a string, or a promise of one');
+  }
+  return value;
+}
+
+/**
+ * libpq would resolve names itself, and block the event loop.
+ * @param {Readonly<Record<string, string>>} conninfo
+ * @returns {Promise<Record<string, string>>} with `hostaddr` beside `host`
+ */
+async function resolveHosts(conninfo) {
+  const defaults = binding.conninfoDefaults();
+  const host = conninfo.host ?? defaults.host ?? 'localhost';
+  // With a service file libpq knows better which host is meant.
+  if (conninfo.hostaddr || defaults.hostaddr || (conninfo.service && !conninfo.host)) {
+    return { ...conninfo };
+  }
+  const names = host.split(',');
+  const ports = (conninfo.port ?? defaults.port ?? '').split(',');
+  /** @type {{ name: string, address: string, port: string }[]} */
+  const targets = [];
+  /** @type {Error | undefined} */
+  let failure;
+  for (const [index, name] of names.entries()) {
+    const port = ports.length > 1 ? (ports[index] ?? '') : ports[0];
+    if (name === '' || name.startsWith('/') || name.startsWith('@') || net.isIP(name) !== 0) {
+      targets.push({ name, address: net.isIP(name) !== 0 ? name : '', port });
+      continue;
+    }
+    try {
+      for (const { address } of await dns.lookup(name, { all: true })) {
+        targets.push({ name, address, port });
+      }
+    } catch (error) {
+      failure = hostNotFound(name, /** @type {NodeJS.ErrnoException} */ (error));
+    }
+  }
+  if (targets.length === 0) throw /** @type {Error} */ (failure);
+  const list = (/** @type {'name' | 'address' | 'port'} */ key) =>
+    targets.map((target) => target[key]).join(',');
+  return { ...conninfo, host: list('name'), hostaddr: list('address'), port: list('port') };
+}
+
+/** @param {string} name @param {NodeJS.ErrnoException} cause */
+function hostNotFound(name, cause) {
+  return new ConnectionError(`the host "${name}" cannot be found: check the host option`, {
+    code: cause.code,
+    errno: cause.errno,
+    syscall: cause.syscall,
+    cause,
+  });
+}
+
+module.exports = { Connection };

@@ -1,0 +1,352 @@
+'use strict';
+
+// Reads what the addon delivers once for each turn of the event loop, and hands
+// every event to the query or the connection that it belongs to. Also keeps the
+// two tables of numbers by which the addon names them: slots (queries in flight)
+// and connection ids. Used by connection.js.
+
+const binding = require('./binding');
+const { Shape, Field } = require('./row-builder');
+const { tick } = require('./tick-buffer');
+const { event, shapeFieldInts } = require('./wire-format');
+
+/**
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {Readonly<Record<string, string>>} Diagnostics
+ */
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** @type {(Query | undefined)[]} */
+const slots = [];
+/** @type {number[]} */
+const freeSlots = [];
+
+/** @param {Query} query @returns {number} */
+function takeSlot(query) {
+  const slot = freeSlots.length > 0 ? /** @type {number} */ (freeSlots.pop()) : slots.length;
+  slots[slot] = query;
+  return slot;
+}
+
+/**
+ * Only when no event for the slot can come any more: after its Sync, its
+ * connection's loss, or a rollback of what was written.
+ * @param {number} slot
+ */
+function freeSlot(slot) {
+  slots[slot] = undefined;
+  freeSlots.push(slot);
+}
+
+/**
+ * Weak: an idle connection that nobody holds may be collected, and its
+ * finalizer closes the socket. One that is busy is held by its queries' slots,
+ * or by `connecting`.
+ * @type {Map<number, WeakRef<Connection>>}
+ */
+const connections = new Map();
+/** @type {Set<Connection>} */
+const connecting = new Set();
+let nextConnectionId = 1;
+
+const collected = new FinalizationRegistry((/** @type {number} */ id) => connections.delete(id));
+
+/** @param {Connection} connection @returns {number} its id */
+function addConnection(connection) {
+  const id = nextConnectionId++;
+  connections.set(id, new WeakRef(connection));
+  collected.register(connection, id);
+  return id;
+}
+
+/** @type {Map<number, Shape>} */
+const shapes = new Map();
+
+/** @type {import('./row-builder').Cells} */
+const cells = {
+  int32: new Int32Array(0),
+  float64: new Float64Array(0),
+  bigInt64: new BigInt64Array(0),
+};
+
+/** The chunk that texts of the current events point into. */
+const chunk = {
+  ascii: '',
+  wide: '',
+  bytes: NO_BYTES,
+  jsonText: '',
+  /** @type {unknown[] | null | undefined} undefined: not parsed yet; null: cannot be */
+  jsonValues: undefined,
+
+  /**
+   * All JSON of a chunk is parsed at once; should one value be unreadable, each
+   * by itself, so that only its own query fails.
+   * @param {number} index
+   * @param {number} offset
+   * @param {number} length
+   */
+  json(index, offset, length) {
+    if (this.jsonValues === undefined) this.jsonValues = parseJsonArray(this.jsonText);
+    if (this.jsonValues !== null) return this.jsonValues[index];
+    return JSON.parse(this.jsonText.substring(offset, offset + length));
+  },
+
+  /**
+   * @param {string | undefined} ascii
+   * @param {string | undefined} wide
+   * @param {string | undefined} json
+   * @param {Buffer | undefined} bytes
+   */
+  set(ascii, wide, json, bytes) {
+    this.ascii = ascii ?? '';
+    this.wide = wide ?? '';
+    this.jsonText = json ?? '';
+    this.jsonValues = undefined;
+    this.bytes = bytes ?? NO_BYTES;
+  },
+};
+
+/**
+ * @param {string} text an array whose last element is the count of the others
+ * @returns {unknown[] | null} null when a value is not JSON, or is more than one value
+ */
+function parseJsonArray(text) {
+  try {
+    const values = JSON.parse(text);
+    return values.pop() === values.length ? values : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {number} at index of a text's two ints */
+function readText(at) {
+  const offset = cells.int32[at];
+  const length = cells.int32[at + 1];
+  return offset >= 0
+    ? chunk.ascii.substring(offset, offset + length)
+    : chunk.wide.substring(~offset, ~offset + length);
+}
+
+/**
+ * @param {number} at index of the field count
+ * @returns {Diagnostics}
+ */
+function readDiagnostics(at) {
+  /** @type {Record<string, string>} */
+  const fields = {};
+  for (let left = cells.int32[at]; left > 0; --left) {
+    fields[String.fromCharCode(cells.int32[at + 1])] = readText(at + 2);
+    at += 3;
+  }
+  return fields;
+}
+
+/** @param {number} at index of the event */
+function addShape(at) {
+  const { int32 } = cells;
+  const count = int32[at + 2];
+  const fields = [];
+  const kinds = [];
+  for (let index = 0; index < count; ++index) {
+    const field = at + 3 + index * shapeFieldInts;
+    fields.push(
+      new Field(
+        readText(field),
+        int32[field + 2] >>> 0,
+        int32[field + 3],
+        int32[field + 4] >>> 0,
+        int32[field + 5],
+        int32[field + 6],
+      ),
+    );
+    kinds.push(int32[field + 8]);
+  }
+  shapes.set(int32[at + 1], new Shape(fields, kinds));
+  return 3 + count * shapeFieldInts;
+}
+
+/** What is to be done when all events of a delivery are read. @type {(() => void)[]} */
+const afterwards = [];
+
+/**
+ * Runs `callback` after the current delivery's last event: nothing that takes
+ * slots or writes commands may run in the middle of it.
+ * @param {() => void} callback
+ */
+function afterDelivery(callback) {
+  afterwards.push(callback);
+}
+
+let deliveries = 0;
+/** performance.now() at the current delivery. */
+let now = 0;
+
+/**
+ * @param {number} ints how many ints of events
+ * @param {number} firstCell index of the first cell, counted in 8 bytes
+ * @param {ArrayBuffer | undefined} inbox events and cells, when the memory is new
+ * @param {string | undefined} ascii
+ * @param {string | undefined} wide
+ * @param {string | undefined} json
+ * @param {Buffer | undefined} bytes
+ * @param {any[] | undefined} more the chunks after the first, four parts each
+ */
+function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
+  if (inbox !== undefined) {
+    cells.int32 = new Int32Array(inbox);
+    cells.float64 = new Float64Array(inbox);
+    cells.bigInt64 = new BigInt64Array(inbox);
+  }
+  ++deliveries;
+  now = performance.now();
+  chunk.set(ascii, wide, json, bytes);
+  const { int32 } = cells;
+  for (let at = 0; at < ints; ) {
+    switch (int32[at]) {
+      case event.rows: {
+        const shape = /** @type {Shape} */ (shapes.get(int32[at + 2]));
+        slots[int32[at + 1]]?.addRows(shape, cells, chunk, firstCell + int32[at + 4], int32[at + 3]);
+        at += 5;
+        break;
+      }
+      case event.complete:
+        slots[int32[at + 1]]?.complete(
+          int32[at + 2],
+          (int32[at + 3] >>> 0) + (int32[at + 4] >>> 0) * 2 ** 32,
+        );
+        at += 5;
+        break;
+      case event.sync: {
+        const slot = int32[at + 1];
+        const query = slots[slot];
+        if (query !== undefined) {
+          freeSlot(slot);
+          query.connection.onSync(query, int32[at + 2], now);
+        }
+        at += 3;
+        break;
+      }
+      case event.chunk: {
+        const part = (int32[at + 1] - 1) * 4;
+        if (more !== undefined) chunk.set(more[part], more[part + 1], more[part + 2], more[part + 3]);
+        at += 2;
+        break;
+      }
+      case event.shape:
+        at += addShape(at);
+        break;
+      case event.shapesCleared:
+        shapes.clear();
+        at += 1;
+        break;
+      case event.completeOther:
+        slots[int32[at + 1]]?.completeOther(readText(at + 2));
+        at += 4;
+        break;
+      case event.emptyQuery:
+        slots[int32[at + 1]]?.completeEmpty();
+        at += 2;
+        break;
+      case event.parsed:
+        slots[int32[at + 1]]?.parsed();
+        at += 2;
+        break;
+      case event.error:
+        slots[int32[at + 1]]?.failed(int32[at + 2], readDiagnostics(at + 3));
+        at += 4 + 3 * int32[at + 3];
+        break;
+      case event.aborted:
+        slots[int32[at + 1]]?.skipped(int32[at + 2]);
+        at += 3;
+        break;
+      case event.notSent:
+        notSent(int32[at + 1], int32[at + 2], int32[at + 3]);
+        at += 4;
+        break;
+      case event.unreadable:
+        slots[int32[at + 1]]?.unreadable(int32[at + 2]);
+        at += 3;
+        break;
+      case event.connected:
+        findConnection(int32[at + 1])?.onConnected(int32[at + 2], int32[at + 3]);
+        at += 4;
+        break;
+      case event.connectFailed:
+        findConnection(int32[at + 1])?.onConnectFailed(readText(at + 2));
+        at += 4;
+        break;
+      case event.lost:
+        at += lost(at);
+        break;
+      case event.notice:
+        findConnection(int32[at + 1])?.onNotice(readDiagnostics(at + 2));
+        at += 3 + 3 * int32[at + 2];
+        break;
+      case event.notification:
+        findConnection(int32[at + 1])?.onNotification(
+          int32[at + 2],
+          readText(at + 3),
+          readText(at + 5),
+        );
+        at += 7;
+        break;
+      default:
+        throw new Error(`pg-conduit: unknown event ${int32[at]}: rebuild the addon`);
+    }
+  }
+  // These may add to the list.
+  for (let index = 0; index < afterwards.length; ++index) afterwards[index]();
+  afterwards.length = 0;
+}
+
+/** @param {number} id */
+function findConnection(id) {
+  return connections.get(id)?.deref();
+}
+
+/**
+ * @param {number} slot
+ * @param {number} reason
+ * @param {number} detail
+ */
+function notSent(slot, reason, detail) {
+  const query = slots[slot];
+  if (query === undefined) return;
+  // A connection that is gone sends no Sync for the slot.
+  if (query.notSent(reason, detail)) {
+    freeSlot(slot);
+    query.connection.onNotSent(query);
+  }
+}
+
+/** @param {number} at @returns {number} ints of the event */
+function lost(at) {
+  const { int32 } = cells;
+  const count = int32[at + 4];
+  /** @type {Query[]} */
+  const queries = [];
+  for (let index = 0; index < count; ++index) {
+    const slot = int32[at + 5 + index];
+    const query = slots[slot];
+    if (query === undefined) continue;
+    freeSlot(slot);
+    queries.push(query);
+  }
+  const connection = queries[0]?.connection ?? findConnection(int32[at + 1]);
+  connection?.onLost(readText(at + 2), queries);
+  return 5 + count;
+}
+
+binding.setup(tick, deliver);
+
+module.exports = {
+  takeSlot,
+  freeSlot,
+  addConnection,
+  connecting,
+  afterDelivery,
+  deliveryCount: () => deliveries,
+};

@@ -1,0 +1,170 @@
+'use strict';
+
+// Every error that this package makes. A leaf: imports nothing.
+//
+// `outcome` of a query's error says what became of the query:
+//   'not-run'  nothing of it lasts: it was never sent, was skipped, or failed
+//              and was rolled back
+//   'unknown'  it was sent and the connection was lost before the server's
+//              answer was complete: it may have been committed
+
+/** @typedef {'not-run' | 'unknown'} Outcome */
+
+/** Base class: `error instanceof ConduitError` tells them from all others. */
+class ConduitError extends Error {
+  /**
+   * @param {string} message
+   * @param {string} code
+   * @param {{ cause?: unknown, outcome?: Outcome }} [options]
+   */
+  constructor(message, code, options) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    /** @type {string | undefined} */
+    this.code = code;
+    /** @type {Outcome} */
+    this.outcome = options?.outcome ?? 'not-run';
+  }
+}
+
+/** An option's name or value is wrong. Code `ERR_PG_CONDUIT_OPTION`. */
+class OptionError extends ConduitError {
+  /** @param {string} message @param {{ cause?: unknown }} [options] */
+  constructor(message, options) {
+    super(message, 'ERR_PG_CONDUIT_OPTION', options);
+  }
+}
+
+/** A query's text or parameter cannot be sent. Code `ERR_PG_CONDUIT_PARAMETER`. */
+class ParameterError extends ConduitError {
+  /** @param {string} message @param {{ cause?: unknown }} [options] */
+  constructor(message, options) {
+    super(message, 'ERR_PG_CONDUIT_PARAMETER', options);
+  }
+}
+
+/**
+ * A statement that may not run where it was sent: on a shared connection it
+ * would change the session of others. Code `ERR_PG_CONDUIT_REFUSED`.
+ */
+class StatementRefusedError extends ConduitError {
+  /** @param {string} message */
+  constructor(message) {
+    super(message, 'ERR_PG_CONDUIT_REFUSED');
+  }
+}
+
+/**
+ * No connection could be made, or it was lost, or it is closed. `code` is the
+ * system's (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`) where
+ * there is one, else `ERR_PG_CONDUIT_CONNECTION`.
+ */
+class ConnectionError extends ConduitError {
+  /**
+   * @param {string} message
+   * @param {{ cause?: unknown, outcome?: Outcome, code?: string, errno?: number,
+   *   syscall?: string }} [options]
+   */
+  constructor(message, options) {
+    super(message, options?.code ?? 'ERR_PG_CONDUIT_CONNECTION', options);
+    if (options?.errno !== undefined) this.errno = options.errno;
+    if (options?.syscall !== undefined) this.syscall = options.syscall;
+  }
+}
+
+/**
+ * The pool did not run it: it has ended (`ERR_PG_CONDUIT_POOL_ENDED`), too
+ * many are waiting (`ERR_PG_CONDUIT_POOL_FULL`), or the wait took too long
+ * (`ERR_PG_CONDUIT_POOL_TIMEOUT`).
+ */
+class PoolError extends ConduitError {}
+
+/**
+ * A value that the server sent cannot be represented: a string longer than
+ * V8 allows, an int8 beyond 2^53 under `int8: 'number'`, bytes that are not
+ * their type's format, or a type parser that threw. The query itself was run.
+ * Code `ERR_PG_CONDUIT_RESULT`.
+ */
+class ResultError extends ConduitError {
+  /** @param {string} message @param {{ cause?: unknown }} [options] */
+  constructor(message, options) {
+    super(message, 'ERR_PG_CONDUIT_RESULT', { ...options, outcome: 'unknown' });
+  }
+}
+
+/**
+ * Names that `pg` gives to the fields of ErrorResponse and NoticeResponse
+ * (PostgreSQL documentation, "Error and Notice Message Fields").
+ * @param {Readonly<Record<string, string>>} fields by field code
+ */
+function nameFields(fields) {
+  return {
+    severity: fields.S,
+    code: fields.C,
+    detail: fields.D,
+    hint: fields.H,
+    position: fields.P,
+    internalPosition: fields.p,
+    internalQuery: fields.q,
+    where: fields.W,
+    schema: fields.s,
+    table: fields.t,
+    column: fields.c,
+    dataType: fields.d,
+    constraint: fields.n,
+    file: fields.F,
+    line: fields.L,
+    routine: fields.R,
+  };
+}
+
+/** What the server said; `code` is the SQLSTATE. */
+class DatabaseError extends ConduitError {
+  /** @param {Readonly<Record<string, string>>} fields by field code */
+  constructor(fields) {
+    super(fields.M ?? 'unknown error', fields.C);
+    this.name = 'error'; // as in `pg`
+    this.length = Object.values(fields).reduce((sum, value) => sum + value.length, 0);
+    const named = nameFields(fields);
+    this.code = named.code;
+    this.severity = named.severity;
+    this.detail = named.detail;
+    this.hint = named.hint;
+    this.position = named.position;
+    this.internalPosition = named.internalPosition;
+    this.internalQuery = named.internalQuery;
+    this.where = named.where;
+    this.schema = named.schema;
+    this.table = named.table;
+    this.column = named.column;
+    this.dataType = named.dataType;
+    this.constraint = named.constraint;
+    this.file = named.file;
+    this.line = named.line;
+    this.routine = named.routine;
+  }
+}
+
+/**
+ * The same error once more, for another promise: each has its own stack.
+ * @template {Error} E
+ * @param {E} error
+ * @returns {E}
+ */
+function copyError(error) {
+  const copy = new Error(error.message, error.cause === undefined ? {} : { cause: error.cause });
+  return Object.assign(Object.setPrototypeOf(copy, Object.getPrototypeOf(error)), error);
+}
+
+module.exports = {
+  copyError,
+  ConduitError,
+  OptionError,
+  ParameterError,
+  StatementRefusedError,
+  ConnectionError,
+  PoolError,
+  ResultError,
+  DatabaseError,
+  nameFields,
+};

@@ -1,0 +1,108 @@
+'use strict';
+
+// One connection of a pool: who may use it now, and until when it lives. Used
+// by pool.js alone.
+
+const { Client, POOL, connectionOf } = require('./client');
+const { Query } = require('./query');
+
+/** Lifetimes end between this part of the limit and all of it, so that a pool does not renew all of its connections at once. */
+const LIFETIME_JITTER = 0.1;
+
+class Member {
+  /**
+   * shared: queries of everybody; reserved: no new ones, since somebody waits
+   * to have it alone; exclusive: lent; leaving: closed once nothing is in flight
+   * @type {'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving'}
+   */
+  state = 'connecting';
+  /** Since when nothing has been in flight, as of the last sweep. */
+  idleSince = Infinity;
+  #settledAtSweep = -1;
+  #retireAt = Infinity;
+  #settings;
+
+  /** @param {import('./client').PoolSide} poolSide */
+  constructor(poolSide) {
+    this.#settings = poolSide.settings;
+    this.client = new Client({ [POOL]: poolSide });
+    this.connection = connectionOf(this.client);
+  }
+
+  /** @returns {Promise<void>} */
+  async connect() {
+    await this.client.connect();
+    const { maxLifetimeSeconds } = this.#settings;
+    if (maxLifetimeSeconds > 0) {
+      const millis = maxLifetimeSeconds * 1000;
+      this.#retireAt = performance.now() + millis * (1 - LIFETIME_JITTER * Math.random());
+    }
+  }
+
+  /** @param {'shared' | 'reserved' | 'exclusive' | 'leaving'} state */
+  become(state) {
+    this.state = state;
+    this.connection.isShared = state === 'shared' || state === 'reserved';
+  }
+
+  /** @param {Query} query */
+  submit(query) {
+    // Idle connections of such a pool do not keep the process alive, busy ones do.
+    if (this.#settings.allowExitOnIdle && this.connection.inFlight === 0) {
+      this.connection.setLoopRef(true);
+    }
+    this.connection.submit(query);
+  }
+
+  get isIdle() {
+    return this.connection.inFlight === 0;
+  }
+
+  /** Whether it has served as often as it may. */
+  get isSpent() {
+    const { settled, inFlight } = this.connection;
+    return settled + inFlight >= this.#settings.maxUses;
+  }
+
+  /** @param {number} now performance.now() */
+  hasOutlived(now) {
+    return now >= this.#retireAt;
+  }
+
+  /**
+   * Looks whether it has been in use since the last time.
+   * @param {number} now performance.now()
+   */
+  sweep(now) {
+    const { settled } = this.connection;
+    if (!this.isIdle || settled !== this.#settledAtSweep) this.idleSince = now;
+    this.#settledAtSweep = settled;
+  }
+
+  /**
+   * Undoes what the last borrower left behind: an open transaction, a changed
+   * session.
+   * @returns {Promise<boolean>} whether others may use it now
+   */
+  async reset() {
+    const { connection } = this;
+    /** @type {string[]} */
+    const texts = [];
+    const mayBeInTransaction =
+      connection.inFlight > 0 ? connection.hasTouchedTransaction : connection.transactionStatus > 0;
+    if (mayBeInTransaction) texts.push('ROLLBACK');
+    if (connection.hasTouchedSession) texts.push('DISCARD ALL');
+    connection.hasTouchedTransaction = false;
+    connection.hasTouchedSession = false;
+    if (texts.length === 0) return true;
+    const { types, int8 } = this.#settings;
+    const queries = texts.map((text) => new Query(text, [], { prepare: false }, types, int8));
+    for (const query of queries) connection.submit(query);
+    const outcomes = await Promise.allSettled(queries.map(({ promise }) => promise));
+    connection.hasTouchedTransaction = false;
+    connection.hasTouchedSession = false;
+    return outcomes.every(({ status }) => status === 'fulfilled');
+  }
+}
+
+module.exports = { Member };

@@ -1,0 +1,542 @@
+'use strict';
+
+// Chooses, opens and retires connections, and keeps the lines of what waits for
+// one. Queries share connections: each goes to one that is idle, else, if it
+// would stand behind something slow, waits for one that is opened, else joins
+// the pipeline that is expected to be done first (DESIGN section 5). Clients
+// are lent to one borrower at a time.
+
+const { EventEmitter } = require('node:events');
+
+const { readArguments, readOptions, settle } = require('./client');
+const { isTransient } = require('./connect-error');
+const { afterDelivery } = require('./delivery');
+const { OptionError, PoolError, StatementRefusedError, copyError } = require('./errors');
+const { Metrics } = require('./metrics');
+const { Member } = require('./pool-member');
+const { Query } = require('./query');
+const { StatementRegistry } = require('./statement-registry');
+const { WaitingLine } = require('./waiting-line');
+
+/**
+ * @typedef {import('./client').Client} Client
+ * @typedef {{ query: Query, since: number }} WaitingQuery
+ * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void,
+ *   since: number }} Borrower
+ * @typedef {(error?: Error | boolean) => void} Release
+ */
+
+/** Opening a connection takes about so long: a longer queue is worth another one. */
+const GROWTH_MILLIS = 5;
+const FIRST_BACKOFF_MILLIS = 50;
+const MAX_BACKOFF_MILLIS = 5000;
+const MAX_SWEEP_MILLIS = 1000;
+const MIN_SWEEP_MILLIS = 5;
+
+class Pool extends EventEmitter {
+  #settings;
+  /** @type {OptionError | undefined} why it cannot connect */
+  #refusal;
+  #registry = new StatementRegistry();
+  #metrics = new Metrics();
+  /** @type {Set<Member>} */
+  #members = new Set();
+  /** @type {Member[]} those in the states shared and reserved */
+  #shared = [];
+  /** @type {WaitingLine<WaitingQuery>} */
+  #queries = new WaitingLine();
+  /** @type {WaitingLine<Borrower>} */
+  #borrowers = new WaitingLine();
+  #connectingCount = 0;
+  /** Failed attempts to connect in a row, and when the next may start. */
+  #failures = 0;
+  #nextAttemptAt = 0;
+  #pumpPending = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #backoffTimer = undefined;
+  /** @type {NodeJS.Timeout | undefined} */
+  #deadlineTimer = undefined;
+  /** @type {NodeJS.Timeout | undefined} */
+  #sweepTimer = undefined;
+  /** @type {(() => void) | undefined} set by end() */
+  #whenEnded = undefined;
+  #poolSide;
+
+  /**
+   * @param {string | Record<string, any>} [config] connection string or
+   *   options; what is wrong with them rejects queries and connect()
+   */
+  constructor(config) {
+    super();
+    const { settings, refusal } = readOptions(config);
+    this.#settings = settings;
+    this.#refusal = refusal;
+    this.#poolSide = {
+      settings,
+      registry: this.#registry,
+      onSettled: () => this.#onSettled(),
+      onLost: (/** @type {Client} */ client, /** @type {Error} */ error) => {
+        if (this.listenerCount('error') > 0) this.emit('error', error, client);
+      },
+    };
+  }
+
+  /** Connections, those that are being opened included. */
+  get totalCount() {
+    return this.#members.size;
+  }
+
+  /** Connections with nothing in flight that are not lent. */
+  get idleCount() {
+    return this.#shared.filter((member) => member.isIdle).length;
+  }
+
+  /** Queries and borrowers that have no connection yet. */
+  get waitingCount() {
+    return this.#queries.length + this.#borrowers.length;
+  }
+
+  get ending() {
+    return this.#whenEnded !== undefined;
+  }
+
+  /** Counts since the pool was made, and the state of each connection. */
+  stats() {
+    return this.#metrics.report(this.#members, {
+      totalCount: this.totalCount,
+      idleCount: this.idleCount,
+      waitingCount: this.waitingCount,
+    });
+  }
+
+  // --- Queries on shared connections ------------------------------------------
+
+  /**
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
+   * @param {readonly unknown[] | import('./client').Callback} [values]
+   * @param {import('./client').Callback} [callback]
+   * @returns {Promise<any> | undefined} nothing with a callback
+   */
+  query(text, values, callback) {
+    const request = readArguments(text, values, callback);
+    const { types, int8 } = this.#settings;
+    const query = new Query(request.text, request.values, request.options, types, int8);
+    if (request.refusal !== undefined) query.reject(request.refusal);
+    else this.#dispatch(query);
+    if (request.callback === undefined) return query.promise;
+    settle(query.promise, request.callback);
+    return undefined;
+  }
+
+  /** @param {Query} query */
+  #dispatch(query) {
+    const refusal = this.#refuse();
+    if (refusal !== undefined) {
+      query.reject(refusal);
+      return;
+    }
+    const info = this.#registry.find(query.text);
+    query.info = info;
+    switch (info.class.kind) {
+      case 'plain':
+        if (this.#queries.length === 0) {
+          const member = this.#choose();
+          if (member !== undefined) {
+            member.submit(query);
+            return;
+          }
+        }
+        this.#enqueue(this.#queries, { query, since: performance.now() }, (error) =>
+          query.reject(error),
+        );
+        return;
+      case 'alone':
+        this.#runAlone(query);
+        return;
+      default:
+        query.reject(new StatementRefusedError(String(info.class.refusal)));
+    }
+  }
+
+  /**
+   * Without neighbours, who would wait for it or for its locks.
+   * @param {Query} query
+   */
+  #runAlone(query) {
+    this.#borrow().then(
+      (member) => {
+        member.submit(query);
+        const giveBack = () => this.#takeBack(member);
+        query.promise.then(giveBack, giveBack);
+      },
+      (error) => query.reject(error),
+    );
+  }
+
+  /** @returns {Member | undefined} nothing: the query is to wait */
+  #choose() {
+    const { maxInFlight } = this.#settings;
+    /** @type {Member | undefined} */
+    let best;
+    for (const member of this.#shared) {
+      if (member.state !== 'shared') continue;
+      const { connection } = member;
+      if (connection.inFlight === 0 && connection.state === 'ready' && !member.isSpent) {
+        return member;
+      }
+      if (connection.inFlight >= maxInFlight || member.isSpent) continue;
+      if (best === undefined || connection.expectedMillis < best.connection.expectedMillis) {
+        best = member;
+      }
+    }
+    if (best === undefined || !this.#mayGrow()) return best;
+    if (best.connection.isBlocked(performance.now())) return undefined;
+    if (best.connection.expectedMillis > GROWTH_MILLIS && this.#connectingCount === 0) this.#open();
+    return best;
+  }
+
+  // --- Clients, lent to one borrower --------------------------------------------
+
+  /**
+   * A client of one's own, until its release().
+   * @param {(error: any, client?: Client & { release: Release }, release?: Release) => void} [callback]
+   * @returns {Promise<Client & { release: Release }> | undefined} nothing with a callback
+   */
+  connect(callback) {
+    const borrowed = this.#borrow().then((member) => this.#lend(member));
+    if (callback === undefined) return borrowed;
+    settle(borrowed, (error, client) =>
+      error === null ? callback(null, client, client.release) : callback(error, undefined, () => {}),
+    );
+    return undefined;
+  }
+
+  /** @returns {Promise<Member>} in the state exclusive */
+  #borrow() {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refuse();
+      if (refusal !== undefined) reject(refusal);
+      else this.#enqueue(this.#borrowers, { resolve, reject, since: performance.now() }, reject);
+    });
+  }
+
+  /** @param {Member} member */
+  #lend(member) {
+    const { client } = member;
+    let isLent = true;
+    const lent = /** @type {Client & { release: Release }} */ (client);
+    lent.release = (error) => {
+      if (!isLent) {
+        throw new PoolError(
+          'Release called on client which has already been released to the pool.',
+          'ERR_PG_CONDUIT_RELEASED',
+        );
+      }
+      isLent = false;
+      this.emit('release', error, client);
+      this.#takeBack(member, Boolean(error));
+    };
+    this.emit('acquire', client);
+    return lent;
+  }
+
+  /**
+   * @param {Member} member
+   * @param {boolean} [isBroken] the borrower does not want it to be used again
+   */
+  async #takeBack(member, isBroken = false) {
+    if (!this.#members.has(member)) return;
+    if (isBroken) {
+      member.become('leaving');
+      member.connection.destroy();
+      return;
+    }
+    const isUsable = await member.reset();
+    if (!this.#members.has(member)) return;
+    if (!isUsable || member.isSpent) {
+      this.#retire(member);
+    } else {
+      this.#share(member);
+    }
+    this.#pump();
+  }
+
+  // --- The waiting lines --------------------------------------------------------
+
+  /** @returns {Error | undefined} why nothing is taken any more */
+  #refuse() {
+    if (this.#refusal !== undefined) return copyError(this.#refusal);
+    if (!this.ending) return undefined;
+    return new PoolError(
+      'Cannot use a pool after calling end on the pool',
+      'ERR_PG_CONDUIT_POOL_ENDED',
+    );
+  }
+
+  /**
+   * @template {{ since: number }} T
+   * @param {WaitingLine<T>} line
+   * @param {T} item
+   * @param {(error: Error) => void} reject
+   */
+  #enqueue(line, item, reject) {
+    const { maxWaiting } = this.#settings;
+    line.push(item);
+    this.#pump();
+    if (line.length === 0 || this.waitingCount <= maxWaiting) {
+      this.#armDeadline();
+      return;
+    }
+    line.take((waiting) => waiting === item);
+    reject(
+      new PoolError(
+        `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
+          'try again later, or raise max or maxInFlight',
+        'ERR_PG_CONDUIT_POOL_FULL',
+      ),
+    );
+  }
+
+  #onSettled() {
+    if (this.#pumpPending) return;
+    const { allowExitOnIdle } = this.#settings;
+    if (this.waitingCount === 0 && !this.ending && !allowExitOnIdle) return;
+    this.#pumpPending = true;
+    afterDelivery(() => {
+      this.#pumpPending = false;
+      this.#pump();
+    });
+  }
+
+  /** Gives out what is free, and opens what is missing. */
+  #pump() {
+    for (let waiting = this.#queries.peek(); waiting !== undefined; waiting = this.#queries.peek()) {
+      const member = this.#choose();
+      if (member === undefined) break;
+      this.#queries.shift();
+      member.submit(waiting.query);
+    }
+    this.#serveBorrowers();
+    this.#grow();
+    this.#retireSpent();
+    if (this.#settings.allowExitOnIdle) {
+      for (const member of this.#shared) if (member.isIdle) member.connection.setLoopRef(false);
+    }
+    if (this.ending) this.#finish();
+  }
+
+  #serveBorrowers() {
+    const oldestQuery = this.#queries.peek()?.since ?? Infinity;
+    for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
+      const member = this.#shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
+      if (member === undefined) break;
+      this.#borrowers.shift();
+      this.#unshare(member);
+      member.become('exclusive');
+      next.resolve(member);
+    }
+    // Under a steady load no connection is ever idle by itself: some are kept
+    // free of new queries, one for each borrower, oldest first.
+    let wanted = this.#mayGrow() ? 0 : this.#borrowers.length;
+    if ((this.#borrowers.peek()?.since ?? Infinity) > oldestQuery) wanted = 0;
+    const byCost = [...this.#shared].sort(
+      (a, b) => a.connection.expectedMillis - b.connection.expectedMillis,
+    );
+    for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
+  }
+
+  #armDeadline() {
+    const { connectionTimeoutMillis } = this.#settings;
+    if (connectionTimeoutMillis === 0 || this.#deadlineTimer !== undefined) return;
+    const oldest = Math.min(
+      this.#queries.peek()?.since ?? Infinity,
+      this.#borrowers.peek()?.since ?? Infinity,
+    );
+    if (oldest === Infinity) return;
+    const left = oldest + connectionTimeoutMillis - performance.now();
+    this.#deadlineTimer = setTimeout(() => {
+      this.#deadlineTimer = undefined;
+      this.#expire(performance.now() - connectionTimeoutMillis);
+      this.#armDeadline();
+    }, Math.max(1, Math.ceil(left)));
+  }
+
+  /** @param {number} before who waits since then has waited long enough */
+  #expire(before) {
+    const timeout = () =>
+      new PoolError(
+        'timeout exceeded when trying to connect: no connection was free within ' +
+          `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
+        'ERR_PG_CONDUIT_POOL_TIMEOUT',
+        { cause: this.#lastFailure },
+      );
+    while ((this.#queries.peek()?.since ?? Infinity) <= before) {
+      this.#queries.shift()?.query.reject(timeout());
+    }
+    while ((this.#borrowers.peek()?.since ?? Infinity) <= before) {
+      this.#borrowers.shift()?.reject(timeout());
+    }
+  }
+
+  // --- Opening and closing connections --------------------------------------------
+
+  /** @type {Error | undefined} */
+  #lastFailure = undefined;
+
+  #mayGrow() {
+    if (this.#members.size >= this.#settings.max) return false;
+    if (this.#failures === 0) return true;
+    // While the server is down, one attempt at a time.
+    return this.#connectingCount === 0 && performance.now() >= this.#nextAttemptAt;
+  }
+
+  #grow() {
+    while (this.waitingCount > this.#connectingCount && this.#mayGrow()) this.#open();
+    const mustWait =
+      this.#failures > 0 && this.waitingCount > 0 && this.#members.size < this.#settings.max;
+    if (!mustWait || this.#connectingCount > 0 || this.#backoffTimer !== undefined) return;
+    this.#backoffTimer = setTimeout(
+      () => {
+        this.#backoffTimer = undefined;
+        this.#pump();
+      },
+      Math.max(1, this.#nextAttemptAt - performance.now()),
+    );
+  }
+
+  #open() {
+    const member = new Member(this.#poolSide);
+    this.#members.add(member);
+    ++this.#connectingCount;
+    member.client.once('end', () => this.#onClosed(member));
+    member.connect().then(
+      () => {
+        --this.#connectingCount;
+        this.#failures = 0;
+        // A listener may send what every connection is to begin with; it still has it alone.
+        this.emit('connect', member.client);
+        member.connection.hasTouchedSession = false;
+        this.#share(member);
+        this.#sweepLater();
+        this.#pump();
+      },
+      (error) => {
+        --this.#connectingCount;
+        this.#onOpenFailed(error);
+      },
+    );
+  }
+
+  /** @param {Error} error */
+  #onOpenFailed(error) {
+    const backoff = Math.min(FIRST_BACKOFF_MILLIS * 2 ** this.#failures, MAX_BACKOFF_MILLIS);
+    ++this.#failures;
+    this.#lastFailure = error;
+    this.#nextAttemptAt = performance.now() + backoff * (0.5 + 0.5 * Math.random());
+    // Others that are connected will serve those who wait; a deadline says how
+    // long a server that is down may take to come back.
+    const isHopeful =
+      this.#shared.length > 0 ||
+      [...this.#members].some(({ state }) => state === 'exclusive') ||
+      (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
+    if (!isHopeful && this.#connectingCount === 0) {
+      for (const { query } of this.#queries.clear()) query.reject(copyError(error));
+      for (const { reject } of this.#borrowers.clear()) reject(copyError(error));
+    }
+    this.#pump();
+  }
+
+  /** @param {Member} member */
+  #share(member) {
+    member.become('shared');
+    this.#shared.push(member);
+  }
+
+  /** @param {Member} member */
+  #unshare(member) {
+    const index = this.#shared.indexOf(member);
+    if (index >= 0) this.#shared.splice(index, 1);
+  }
+
+  /** @param {Member} member that takes nothing more, and is closed when it is done */
+  #retire(member) {
+    this.#unshare(member);
+    member.become('leaving');
+    member.connection.end();
+  }
+
+  #retireSpent() {
+    if (this.#settings.maxUses === Infinity) return;
+    for (const member of [...this.#shared]) if (member.isSpent) this.#retire(member);
+  }
+
+  /** @param {Member} member */
+  #onClosed(member) {
+    if (!this.#members.delete(member)) return;
+    this.#unshare(member);
+    this.#metrics.keep(member);
+    if (member.state !== 'connecting') this.emit('remove', member.client);
+    this.#pump();
+  }
+
+  #sweepLater() {
+    const { idleTimeoutMillis, maxLifetimeSeconds } = this.#settings;
+    const limits = [idleTimeoutMillis, maxLifetimeSeconds * 1000].filter((millis) => millis > 0);
+    if (this.#sweepTimer !== undefined || limits.length === 0) return;
+    const millis = Math.min(Math.max(Math.min(...limits) / 4, MIN_SWEEP_MILLIS), MAX_SWEEP_MILLIS);
+    this.#sweepTimer = setTimeout(() => {
+      this.#sweepTimer = undefined;
+      this.#sweep();
+      if (this.#members.size > 0) this.#sweepLater();
+    }, millis);
+    // The sockets keep the process alive, or are not meant to.
+    this.#sweepTimer.unref();
+  }
+
+  /** Closes what has been idle for too long, or has lived too long. */
+  #sweep() {
+    const now = performance.now();
+    const { idleTimeoutMillis, min } = this.#settings;
+    for (const member of [...this.#shared]) {
+      member.sweep(now);
+      const isIdle = idleTimeoutMillis > 0 && now - member.idleSince >= idleTimeoutMillis;
+      if ((isIdle && this.#members.size > min) || member.hasOutlived(now)) this.#retire(member);
+    }
+  }
+
+  // --- The end ----------------------------------------------------------------
+
+  /**
+   * Takes nothing more, finishes what is in flight and what waits, then closes
+   * all connections. Clients that are lent are waited for.
+   * @param {(error: any) => void} [callback]
+   * @returns {Promise<void> | undefined} nothing with a callback
+   */
+  end(callback) {
+    const ended = this.#end();
+    if (callback === undefined) return ended;
+    settle(ended, (error) => callback(error));
+    return undefined;
+  }
+
+  async #end() {
+    if (this.ending) {
+      throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
+    }
+    await new Promise((resolve) => {
+      this.#whenEnded = () => resolve(undefined);
+      this.#pump();
+    });
+    clearTimeout(this.#sweepTimer);
+    clearTimeout(this.#backoffTimer);
+    clearTimeout(this.#deadlineTimer);
+  }
+
+  #finish() {
+    if (this.waitingCount > 0) return;
+    for (const member of [...this.#shared]) this.#retire(member);
+    if (this.#members.size === 0) this.#whenEnded?.();
+  }
+}
+
+module.exports = { Pool };

@@ -1,0 +1,209 @@
+'use strict';
+
+// One query from submission to its settlement: what the events of its slot add
+// up to. It settles once, at its Sync, at the loss of its connection, or before
+// it was sent. Made by client.js, driven by delivery.js and connection.js.
+
+const { DatabaseError, ParameterError, ResultError } = require('./errors');
+const { Result } = require('./result');
+const { commandTags, notSentReason, phase } = require('./wire-format');
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('./statement-cache').Statement} Statement
+ * @typedef {import('./statement-registry').StatementInfo} StatementInfo
+ * @typedef {import('./row-builder').TypeSource} TypeSource
+ * @typedef {import('./row-builder').Int8} Int8
+ */
+
+// As `pg` reads a command tag: a word, then "oid rows" or "rows".
+const TAG = /^([A-Za-z]+)(?: (\d+))?(?: (\d+))?/;
+const INSERT = commandTags.indexOf('INSERT');
+
+class Query {
+  /** @type {Connection} set when it is submitted */
+  // @ts-expect-error not before
+  connection = undefined;
+  /** @type {StatementInfo} */
+  // @ts-expect-error not before it is submitted
+  info = undefined;
+  slot = -1;
+  /** @type {Statement | undefined} the prepared statement that it executes */
+  statement = undefined;
+  /** Whether it has sent the Parse of `statement`, and whether that failed. */
+  leads = false;
+  parseFailed = false;
+  /** Bytes that it holds in libpq's buffer, roughly. */
+  size = 0;
+  /** What it was expected to cost when it was submitted, in ms. */
+  expectedMillis = 0;
+  retried = false;
+  /** @type {Result | undefined} */
+  result = undefined;
+  /** @type {import('./row-builder').Shape | undefined} */
+  shape = undefined;
+  /** @type {Error | undefined} the first one */
+  error = undefined;
+  /** The server skipped it because of an earlier error in the same Sync. */
+  wasSkipped = false;
+  /** Full command tag, where it is not one of commandTags. */
+  tag = '';
+
+  /**
+   * @param {string} text
+   * @param {readonly unknown[]} values
+   * @param {{ name?: string, rowMode?: string, types?: TypeSource, prepare?: boolean }} options
+   * @param {TypeSource} types
+   * @param {Int8} int8
+   */
+  constructor(text, values, options, types, int8) {
+    this.text = text;
+    this.values = values;
+    this.name = options.name;
+    this.rowAsArray = options.rowMode === 'array';
+    this.types = options.types ?? types;
+    this.int8 = int8;
+    this.prepare = options.prepare;
+    /** @type {Promise<any>} */
+    this.promise = new Promise((resolve) => {
+      this.resolve = resolve;
+    });
+  }
+
+  /**
+   * @param {import('./row-builder').Shape} shape
+   * @param {import('./row-builder').Cells} cells
+   * @param {import('./row-builder').Chunk} chunk
+   * @param {number} cell
+   * @param {number} count
+   */
+  addRows(shape, cells, chunk, cell, count) {
+    let { result } = this;
+    if (result === undefined) {
+      result = this.result = new Result(this.rowAsArray);
+      result.fields = shape.fields.slice();
+      this.shape = shape;
+    }
+    if (count === 0 || this.error !== undefined) return;
+    try {
+      shape.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
+    } catch (error) {
+      this.error =
+        error instanceof ResultError
+          ? error
+          : new ResultError(
+              `a value of the result cannot be parsed: ${/** @type {any} */ (error)?.message ?? error}`,
+              { cause: error },
+            );
+    }
+  }
+
+  /** @param {number} tag index into commandTags @param {number} rows */
+  complete(tag, rows) {
+    const result = (this.result ??= new Result(this.rowAsArray));
+    result.command = commandTags[tag];
+    result.rowCount = rows;
+    if (tag === INSERT) result.oid = 0;
+  }
+
+  /** @param {string} tag */
+  completeOther(tag) {
+    this.tag = tag;
+    const result = (this.result ??= new Result(this.rowAsArray));
+    const match = TAG.exec(tag);
+    if (match === null) return;
+    result.command = match[1];
+    if (match[3] !== undefined) {
+      result.oid = Number(match[2]);
+      result.rowCount = Number(match[3]);
+    } else if (match[2] !== undefined) {
+      result.rowCount = Number(match[2]);
+    }
+  }
+
+  completeEmpty() {
+    this.result ??= new Result(this.rowAsArray);
+  }
+
+  parsed() {}
+
+  /** @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
+  failed(failedPhase, diagnostics) {
+    if (failedPhase === phase.parse) this.parseFailed = true;
+    this.error ??= new DatabaseError(diagnostics);
+  }
+
+  /** @param {number} skippedPhase */
+  skipped(skippedPhase) {
+    if (skippedPhase === phase.parse) this.parseFailed = true;
+    this.wasSkipped = true;
+  }
+
+  /**
+   * @param {number} reason
+   * @param {number} detail
+   * @returns {boolean} whether no other event comes for it
+   */
+  notSent(reason, detail) {
+    if (reason === notSentReason.connectionGone) return true;
+    if (reason === notSentReason.tooLarge) {
+      this.error ??= new ParameterError(
+        'the query and its parameters are larger than 1 GB, which is the most that one message ' +
+          'to PostgreSQL may hold: send it in parts',
+      );
+    } else {
+      const what = detail < 0 ? 'the text of the query' : `parameter $${detail + 1}`;
+      this.error ??= new ParameterError(
+        `${what} contains a NUL character (\\0), which PostgreSQL's text cannot hold: remove it, ` +
+          'or send the value as a Buffer to a bytea column',
+      );
+    }
+    if (detail < 0) this.parseFailed = true;
+    return false;
+  }
+
+  /** @param {number} column */
+  unreadable(column) {
+    const name = this.result?.fields[column]?.name ?? column;
+    this.error ??= new ResultError(
+      `column "${name}" of the result cannot be read: it is longer than a JavaScript string may ` +
+        "be (512 MB), or its bytes are not what the type's format says",
+    );
+  }
+
+  /** Ready to be submitted a second time. */
+  reset() {
+    this.statement = undefined;
+    this.leads = false;
+    this.parseFailed = false;
+    this.result = undefined;
+    this.shape = undefined;
+    this.error = undefined;
+    this.wasSkipped = false;
+    this.tag = '';
+    this.retried = true;
+  }
+
+  /** @param {Error} error */
+  reject(error) {
+    // An async function that is pending when it captures the stack: V8 then
+    // finds the callers that await the promise, and a query that succeeds pays
+    // nothing for it.
+    /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
+  }
+}
+
+/**
+ * @param {Error} error
+ * @returns {Promise<never>}
+ */
+async function rejectWithCallerStack(error) {
+  // The query's promise follows this one two microtasks after it is resolved.
+  await null;
+  await null;
+  await null;
+  Error.captureStackTrace(error, rejectWithCallerStack);
+  throw error;
+}
+
+module.exports = { Query };

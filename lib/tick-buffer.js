@@ -1,0 +1,275 @@
+'use strict';
+
+// What all connections send in one tick, encoded into one Int32Array of
+// commands, one string that holds every text and one byte array, which the
+// addon reads in one go before the event loop polls. Called by connection.js.
+// The format stands in src/wire_format.h.
+
+const binding = require('./binding');
+const { ParameterError } = require('./errors');
+const { prepareValue } = require('./types/prepare-value');
+const { header, command, paramKind } = require('./wire-format');
+
+const INITIAL_INTS = 4096;
+const INITIAL_BYTES = 4096;
+// A tick with more than this goes to libpq at once, so that its copies stay small.
+const SUBMIT_TEXT = 1 << 20;
+const SUBMIT_BYTES = 1 << 20;
+const SUBMIT_INTS = 1 << 18;
+const MAX_PARAMS = 65535;
+
+/** The addon takes `text` and empties it. */
+const tick = { text: '' };
+
+let commands = new Int32Array(INITIAL_INTS);
+let bytes = new Uint8Array(INITIAL_BYTES);
+commands[header.used] = header.size;
+binding.setBuffers(commands, bytes);
+
+const mark = { used: 0, text: '', textLength: 0, bytesLength: 0 };
+
+/** Remembers where a query's commands start, for rollback(). */
+function begin() {
+  mark.used = commands[header.used];
+  mark.text = tick.text;
+  mark.textLength = commands[header.textLength];
+  mark.bytesLength = commands[header.bytesLength];
+}
+
+/** Takes out what was written since begin(). */
+function rollback() {
+  commands[header.used] = mark.used;
+  tick.text = mark.text;
+  commands[header.textLength] = mark.textLength;
+  commands[header.bytesLength] = mark.bytesLength;
+}
+
+/**
+ * Makes room for `count` more ints.
+ * @param {number} count
+ * @returns {number} the index of the first
+ */
+function reserve(count) {
+  const used = commands[header.used];
+  if (used + count > commands.length) {
+    const larger = new Int32Array(Math.max(commands.length * 2, used + count));
+    larger.set(commands.subarray(0, used));
+    commands = larger;
+    binding.setBuffers(commands, bytes);
+  }
+  return used;
+}
+
+/** @param {string} text */
+function appendText(text) {
+  tick.text += text;
+  tick.text += '\0';
+  commands[header.textLength] += text.length + 1;
+}
+
+/** @param {Uint8Array} value */
+function appendBytes(value) {
+  const used = commands[header.bytesLength];
+  if (used + value.length > bytes.length) {
+    const larger = new Uint8Array(Math.max(bytes.length * 2, used + value.length));
+    larger.set(bytes.subarray(0, used));
+    bytes = larger;
+    binding.setBuffers(commands, bytes);
+  }
+  bytes.set(value, used);
+  commands[header.bytesLength] = used + value.length;
+}
+
+/**
+ * @param {number} at where the parameter's two ints go
+ * @param {unknown} value
+ */
+function writeValue(at, value) {
+  /** @type {string} */
+  let text;
+  switch (typeof value) {
+    case 'number':
+      if ((value | 0) === value) {
+        commands[at] = paramKind.int32;
+        commands[at + 1] = value;
+        return;
+      }
+      text = String(value);
+      break;
+    case 'string':
+      text = value;
+      break;
+    case 'undefined':
+      commands[at] = paramKind.null;
+      commands[at + 1] = 0;
+      return;
+    default: {
+      if (value === null) {
+        commands[at] = paramKind.null;
+        commands[at + 1] = 0;
+        return;
+      }
+      const prepared = prepareValue(value);
+      if (prepared === null) {
+        commands[at] = paramKind.null;
+        commands[at + 1] = 0;
+        return;
+      }
+      if (typeof prepared !== 'string') {
+        commands[at] = paramKind.bytes;
+        commands[at + 1] = prepared.length;
+        appendBytes(prepared);
+        return;
+      }
+      text = prepared;
+    }
+  }
+  commands[at] = paramKind.text;
+  commands[at + 1] = text.length;
+  appendText(text);
+}
+
+/**
+ * Writes a command's parameters behind its `fixed` ints.
+ * @param {number} start index of the command
+ * @param {number} fixed ints before the parameters
+ * @param {readonly unknown[]} values
+ */
+function writeValues(start, fixed, values) {
+  const count = values.length;
+  let index = 0;
+  try {
+    for (; index < count; ++index) writeValue(start + fixed + 2 * index, values[index]);
+  } catch (error) {
+    throw new ParameterError(
+      `parameter $${index + 1}: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
+  }
+  commands[header.used] = start + fixed + 2 * count;
+}
+
+/** @param {readonly unknown[]} values */
+function checkCount(values) {
+  if (values.length > MAX_PARAMS) {
+    throw new ParameterError(
+      `a query takes at most ${MAX_PARAMS} parameters, and got ${values.length}: send fewer ` +
+        'rows at a time, or pass an array and use unnest($1::…[])',
+    );
+  }
+}
+
+/**
+ * Parse, Bind and Execute of the unnamed statement.
+ * @param {number} connection
+ * @param {number} slot
+ * @param {number} flags
+ * @param {string} text
+ * @param {readonly unknown[]} values
+ * @throws {ParameterError} call rollback() then
+ */
+function writeQuery(connection, slot, flags, text, values) {
+  checkCount(values);
+  const at = reserve(6 + 2 * values.length);
+  commands[at] = command.query;
+  commands[at + 1] = connection;
+  commands[at + 2] = slot;
+  commands[at + 3] = flags;
+  commands[at + 4] = text.length;
+  commands[at + 5] = values.length;
+  appendText(text);
+  writeValues(at, 6, values);
+}
+
+/**
+ * Bind and Execute of a prepared statement.
+ * @param {number} connection
+ * @param {number} slot
+ * @param {number} flags
+ * @param {number} statement
+ * @param {readonly unknown[]} values
+ * @throws {ParameterError} call rollback() then
+ */
+function writeExecute(connection, slot, flags, statement, values) {
+  checkCount(values);
+  const at = reserve(6 + 2 * values.length);
+  commands[at] = command.execute;
+  commands[at + 1] = connection;
+  commands[at + 2] = slot;
+  commands[at + 3] = flags;
+  commands[at + 4] = statement;
+  commands[at + 5] = values.length;
+  writeValues(at, 6, values);
+}
+
+/**
+ * @param {number} connection
+ * @param {number} slot
+ * @param {number} statement
+ * @param {string} text
+ */
+function writeParse(connection, slot, statement, text) {
+  const at = reserve(5);
+  commands[at] = command.parse;
+  commands[at + 1] = connection;
+  commands[at + 2] = slot;
+  commands[at + 3] = statement;
+  commands[at + 4] = text.length;
+  appendText(text);
+  commands[header.used] = at + 5;
+}
+
+/**
+ * @param {number} connection
+ * @param {number} slot
+ * @param {number} statement
+ */
+function writeClose(connection, slot, statement) {
+  const at = reserve(4);
+  commands[at] = command.close;
+  commands[at + 1] = connection;
+  commands[at + 2] = slot;
+  commands[at + 3] = statement;
+  commands[header.used] = at + 4;
+}
+
+/**
+ * Ends what was written for the slot; a large tick is handed over here.
+ * @param {number} connection
+ * @param {number} slot
+ */
+function writeSync(connection, slot) {
+  const at = reserve(3);
+  commands[at] = command.sync;
+  commands[at + 1] = connection;
+  commands[at + 2] = slot;
+  commands[header.used] = at + 3;
+  if (
+    at > SUBMIT_INTS ||
+    commands[header.textLength] > SUBMIT_TEXT ||
+    commands[header.bytesLength] > SUBMIT_BYTES
+  ) {
+    submit();
+  }
+}
+
+/** Hands the tick so far to libpq; otherwise it goes before the loop polls. */
+function submit() {
+  binding.submit();
+  if (bytes.length > SUBMIT_BYTES) {
+    bytes = new Uint8Array(INITIAL_BYTES);
+    binding.setBuffers(commands, bytes);
+  }
+}
+
+module.exports = {
+  tick,
+  begin,
+  rollback,
+  submit,
+  writeQuery,
+  writeExecute,
+  writeParse,
+  writeClose,
+  writeSync,
+};

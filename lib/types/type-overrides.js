@@ -1,0 +1,54 @@
+'use strict';
+
+// The parsers of one client: its own first, then those of `userTypes` or of the module. Made by
+// Client and, for { types } of a query, by users; it has the API of the class in `pg`.
+
+const { checkSetTypeParser, raiseTypesEpoch, types } = require('.');
+
+/** @typedef {import('.').Format} Format */
+/** @typedef {import('.').Parser} Parser */
+/** @typedef {{ getTypeParser(oid: number, format?: Format): Parser }} TypeSource */
+
+class TypeOverrides {
+  #types;
+
+  /** @param {TypeSource | null} [userTypes] */
+  constructor(userTypes) {
+    this.#types = userTypes || types;
+    /** @type {Record<number, Parser | null | undefined>} */
+    this.text = {};
+    /** @type {Record<number, Parser | null | undefined>} */
+    this.binary = {};
+  }
+
+  /**
+   * @param {string} [format]
+   * @returns {Record<number, Parser | null | undefined>}
+   */
+  getOverrides(format) {
+    if (format === 'text') return this.text;
+    return format === 'binary' ? this.binary : {};
+  }
+
+  /**
+   * @param {number} oid
+   * @param {Format | Parser | null} format 'text' when left out
+   * @param {Parser | null} [parser] null to return to the parser underneath
+   */
+  setTypeParser(oid, format, parser) {
+    const checked = checkSetTypeParser(oid, format, parser);
+    this.getOverrides(checked.format)[oid] = checked.parser;
+    raiseTypesEpoch();
+  }
+
+  /**
+   * @param {number} oid
+   * @param {Format} [format]
+   * @returns {Parser}
+   */
+  getTypeParser(oid, format = 'text') {
+    return this.getOverrides(format)[oid] || this.#types.getTypeParser(oid, format);
+  }
+}
+
+module.exports = { TypeOverrides };

@@ -1,0 +1,90 @@
+// Everything that belongs to one JavaScript environment (the main thread or a
+// worker): its connections, the tick's buffers on their way down, the delivery
+// on its way up, and its teardown. Created by addon.cc.
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "delivery.h"
+#include "loop_turn.h"
+#include "param_reader.h"
+#include "pipeline.h"
+#include "row_writer.h"
+#include "socket_watcher.h"
+
+namespace pg_conduit {
+
+class Connection;
+
+class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
+ public:
+  // Null, with a pending JavaScript error, when the environment has no loop.
+  static std::shared_ptr<AddonData> Create(Napi::Env env);
+  static std::shared_ptr<AddonData> Get(Napi::Env env);
+  ~AddonData();
+  AddonData(const AddonData&) = delete;
+  AddonData& operator=(const AddonData&) = delete;
+
+  // `tick`: the object whose `text` property collects the tick's texts;
+  // `deliver`: called once for each delivery.
+  void Setup(Napi::Object tick, Napi::Function deliver);
+  // The memory that lib/tick-buffer.js writes commands and bytes to.
+  void SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes);
+  // Hands the tick's commands to libpq.
+  void ReadCommands() override;
+  // After anything done outside of the loop's phases.
+  void RequestDeliveryIfAny();
+
+  void Add(int32_t id, Connection* connection) { connections_[id] = connection; }
+  void Remove(int32_t id) { connections_.erase(id); }
+  const PipelineContext& pipeline_context() const { return context_; }
+  // False once the environment is being torn down.
+  bool alive() const { return turn_ != nullptr; }
+
+ private:
+  explicit AddonData(Napi::Env env) : env_(env), rows_(&delivery_), reader_(this) {}
+
+  static void OnCleanup(napi_async_cleanup_hook_handle handle, void* data);
+  void TearDown(napi_async_cleanup_hook_handle handle);
+
+  bool HasDelivery() const override { return !delivery_.empty(); }
+  void Deliver() override;
+  Pipeline* FindPipeline(int32_t connection) override;
+  void NotSent(int32_t slot, NotSentReason reason, int32_t detail) override;
+
+  // Copies events and cells into the inbox; a new one when it has outgrown it.
+  napi_value FillInbox(size_t* first_cell);
+
+  Napi::Env env_;
+  std::shared_ptr<AddonData> self_;  // until the last handle is closed
+  HandleCount handles_;
+  Delivery delivery_;
+  RowWriter rows_;
+  ParamReader reader_;
+  std::unique_ptr<LoopTurn> turn_;
+  PipelineContext context_{};
+  std::unordered_map<int32_t, Connection*> connections_;
+
+  Napi::ObjectReference tick_;
+  Napi::FunctionReference deliver_;
+  std::unique_ptr<Napi::AsyncContext> async_context_;
+  Napi::Reference<Napi::Int32Array> commands_;
+  Napi::Reference<Napi::Uint8Array> bytes_;
+  int32_t* command_data_ = nullptr;
+  size_t command_capacity_ = 0;
+  const char* byte_data_ = nullptr;
+  size_t byte_capacity_ = 0;
+  std::unique_ptr<char[]> text_;  // UTF-8 of the tick's texts
+  size_t text_capacity_ = 0;
+  Napi::Reference<Napi::ArrayBuffer> inbox_;
+  char* inbox_data_ = nullptr;
+  size_t inbox_capacity_ = 0;
+  napi_async_cleanup_hook_handle cleanup_ = nullptr;
+};
+
+}  // namespace pg_conduit

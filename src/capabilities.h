@@ -1,0 +1,81 @@
+// What the libpq in use can do: the newer calls as constants and wrappers, so that
+// no other file tests LIBPQ_HAS_*, and the versions we refuse. addon.cc checks the
+// version when the module loads; Pipeline uses the rest.
+#pragma once
+
+#include <libpq-fe.h>
+
+namespace pg_conduit {
+
+// PQsendPipelineSync: a Sync without a flush (libpq 17).
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+inline constexpr bool kHasSendPipelineSync = true;
+#else
+inline constexpr bool kHasSendPipelineSync = false;
+#endif
+
+// PQsendClosePrepared: Close as a protocol message (libpq 17).
+#ifdef LIBPQ_HAS_CLOSE_PREPARED
+inline constexpr bool kHasClosePrepared = true;
+#else
+inline constexpr bool kHasClosePrepared = false;
+#endif
+
+// PQsetChunkedRowsMode: rows in several results (libpq 17).
+#ifdef LIBPQ_HAS_CHUNK_MODE
+inline constexpr bool kHasChunkMode = true;
+#else
+inline constexpr bool kHasChunkMode = false;
+#endif
+
+// PQcancelStart and its kin: cancel without blocking (libpq 17).
+#ifdef LIBPQ_HAS_ASYNC_CANCEL
+inline constexpr bool kHasAsyncCancel = true;
+#else
+inline constexpr bool kHasAsyncCancel = false;
+#endif
+
+// Queues a Sync. Before libpq 17 this also flushes, one write for each Sync.
+inline bool SendPipelineSync(PGconn* connection) {
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+  return PQsendPipelineSync(connection) == 1;
+#else
+  return PQpipelineSync(connection) == 1;
+#endif
+}
+
+// Queues a Close of a prepared statement. Always false without kHasClosePrepared,
+// and nothing is queued then: the caller sends DEALLOCATE instead.
+inline bool SendClosePrepared([[maybe_unused]] PGconn* connection,
+                              [[maybe_unused]] const char* name) {
+#ifdef LIBPQ_HAS_CLOSE_PREPARED
+  return PQsendClosePrepared(connection, name) == 1;
+#else
+  return false;
+#endif
+}
+
+// Why this libpq (a number as PQlibVersion returns it) must not be used, or nullptr
+// if it may. The shared library found at run time may be older than the headers.
+// scripts/find-libpq.js applies the same rule before it compiles.
+inline const char* RefusedLibpqVersion(int version) {
+  if (version < 140000) {
+    return "libpq is older than 14 and has no pipeline mode: install libpq 14.11 or "
+           "later, or build pg-conduit with its bundled libpq";
+  }
+  if (version < 140011) {
+    return "libpq 14.0 to 14.10 have bugs in pipeline mode: install 14.11 or later, "
+           "or build pg-conduit with its bundled libpq";
+  }
+  if (version >= 150000 && version < 150006) {
+    return "libpq 15.0 to 15.5 have bugs in pipeline mode: install 15.6 or later, or "
+           "build pg-conduit with its bundled libpq";
+  }
+  if (version >= 160000 && version < 160002) {
+    return "libpq 16.0 and 16.1 have bugs in pipeline mode: install 16.2 or later, or "
+           "build pg-conduit with its bundled libpq";
+  }
+  return nullptr;
+}
+
+}  // namespace pg_conduit

@@ -1,0 +1,113 @@
+// See connection.h.
+#include "connection.h"
+
+#include <utility>
+#include <vector>
+
+namespace pg_conduit {
+
+namespace {
+
+std::vector<std::string> ToStrings(const Napi::Value& value) {
+  std::vector<std::string> strings;
+  const auto array = value.As<Napi::Array>();
+  for (uint32_t index = 0; index < array.Length(); ++index) {
+    strings.push_back(array.Get(index).ToString().Utf8Value());
+  }
+  return strings;
+}
+
+}  // namespace
+
+Napi::Function Connection::Define(Napi::Env env) {
+  return DefineClass(env, "Connection",
+                     {
+                         InstanceMethod("connect", &Connection::JS_Connect),
+                         InstanceMethod("close", &Connection::JS_Close),
+                         InstanceMethod("setLoopRef", &Connection::JS_SetLoopRef),
+                         InstanceMethod("counters", &Connection::JS_Counters),
+                     });
+}
+
+Connection::Connection(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<Connection>(info), data_(AddonData::Get(info.Env())) {
+  id_ = info[0].ToNumber().Int32Value();
+  data_->Add(id_, this);
+}
+
+Connection::~Connection() {
+  ShutDown();
+  data_->Remove(id_);
+}
+
+void Connection::ShutDown() {
+  connector_.reset();
+  pipeline_.reset();
+}
+
+void Connection::JS_Connect(const Napi::CallbackInfo& info) {
+  if (!data_->alive() || connector_ != nullptr || pipeline_ != nullptr) {
+    Napi::Error::New(info.Env(), "connect() may be called once").ThrowAsJavaScriptException();
+    return;
+  }
+  const std::vector<std::string> keywords = ToStrings(info[0]);
+  const std::vector<std::string> values = ToStrings(info[1]);
+  connector_ = std::make_unique<Connector>(data_->pipeline_context(), id_, this);
+  // May fail at once, and is gone then.
+  connector_->Start(keywords, values);
+  data_->RequestDeliveryIfAny();
+}
+
+void Connection::JS_Close(const Napi::CallbackInfo& /*info*/) {
+  connector_.reset();
+  if (pipeline_ != nullptr) {
+    pipeline_->Lose("Connection terminated");
+    last_counters_ = pipeline_->counters();
+    pipeline_.reset();
+  }
+  data_->RequestDeliveryIfAny();
+}
+
+void Connection::JS_SetLoopRef(const Napi::CallbackInfo& info) {
+  loop_ref_ = info[0].ToBoolean().Value();
+  if (pipeline_ != nullptr) pipeline_->SetLoopRef(loop_ref_);
+}
+
+Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {
+  Napi::Object object = Napi::Object::New(info.Env());
+  const PipelineCounters counters =
+      pipeline_ != nullptr ? pipeline_->counters() : last_counters_;
+  const auto set = [&](const char* name, uint64_t value) {
+    object.Set(name, Napi::Number::New(info.Env(), static_cast<double>(value)));
+  };
+  set("queries", counters.queries);
+  set("parses", counters.parses);
+  set("syncs", counters.syncs);
+  set("flushes", counters.flushes);
+  set("wakeups", counters.wakeups);
+  set("pending", pipeline_ != nullptr ? pipeline_->pending() : 0);
+  return object;
+}
+
+void Connection::OnConnected(ConnPtr conn) {
+  connector_.reset();
+  const int process_id = PQbackendPID(conn.get());
+  const int server_version = PQserverVersion(conn.get());
+  pipeline_ = std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn));
+  std::string message;
+  if (!pipeline_->Start(loop_ref_, &message)) {
+    pipeline_.reset();
+    OnConnectFailed(message);
+    return;
+  }
+  data_->pipeline_context().delivery->Push(Event::kConnected, id_, process_id, server_version);
+}
+
+void Connection::OnConnectFailed(const std::string& message) {
+  connector_.reset();
+  Delivery* delivery = data_->pipeline_context().delivery;
+  delivery->Push(Event::kConnectFailed, id_);
+  delivery->PushText(message);
+}
+
+}  // namespace pg_conduit

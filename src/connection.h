@@ -1,0 +1,52 @@
+// The N-API edge of one connection: the object that lib/connection.js holds.
+// First a Connector, then a Pipeline. When JavaScript drops the object, the
+// finalizer closes the socket.
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "addon_data.h"
+#include "connector.h"
+#include "pipeline.h"
+
+namespace pg_conduit {
+
+class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner {
+ public:
+  static Napi::Function Define(Napi::Env env);
+
+  // new Connection(id: number): the id names it in commands and events.
+  explicit Connection(const Napi::CallbackInfo& info);
+  ~Connection() override;
+
+  // Null before it is connected and after it was closed.
+  Pipeline* pipeline() { return pipeline_.get(); }
+  // Closes everything without a word to JavaScript.
+  void ShutDown();
+
+ private:
+  // connect(keywords: string[], values: string[]): void; events follow.
+  void JS_Connect(const Napi::CallbackInfo& info);
+  // close(): void; sends Terminate. What was pending is reported as lost.
+  void JS_Close(const Napi::CallbackInfo& info);
+  // setLoopRef(ref: boolean): void
+  void JS_SetLoopRef(const Napi::CallbackInfo& info);
+  // counters(): { queries, parses, syncs, flushes, wakeups, pending }
+  Napi::Value JS_Counters(const Napi::CallbackInfo& info);
+
+  void OnConnected(ConnPtr conn) override;
+  void OnConnectFailed(const std::string& message) override;
+
+  std::shared_ptr<AddonData> data_;
+  int32_t id_ = 0;
+  bool loop_ref_ = true;
+  std::unique_ptr<Connector> connector_;
+  std::unique_ptr<Pipeline> pipeline_;
+  PipelineCounters last_counters_;  // once the pipeline is closed
+};
+
+}  // namespace pg_conduit

@@ -1,0 +1,82 @@
+// See connector.h.
+#include "connector.h"
+
+#include <utility>
+
+#include "pg_error.h"
+
+namespace pg_conduit {
+
+Connector::~Connector() {
+  // Closed before PQfinish frees the descriptor.
+  watcher_.reset();
+}
+
+void Connector::Start(const std::vector<std::string>& keywords,
+                      const std::vector<std::string>& values) {
+  std::vector<const char*> keyword_pointers;
+  std::vector<const char*> value_pointers;
+  for (const std::string& keyword : keywords) keyword_pointers.push_back(keyword.c_str());
+  for (const std::string& value : values) value_pointers.push_back(value.c_str());
+  keyword_pointers.push_back(nullptr);
+  value_pointers.push_back(nullptr);
+  conn_.reset(PQconnectStartParams(keyword_pointers.data(), value_pointers.data(), 0));
+  if (conn_ == nullptr) {
+    Fail("out of memory");
+    return;
+  }
+  // The only way to learn the SQLSTATE of a refused connection: it stands in
+  // the verbose message, which lib/connect-error.js takes apart.
+  PQsetErrorVerbosity(conn_.get(), PQERRORS_VERBOSE);
+  PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
+  Advance(PQstatus(conn_.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING);
+}
+
+void Connector::OnSocketEvent(int /*status*/, int /*events*/) {
+  // A failed socket is libpq's to find out: it may have other addresses.
+  //
+  // The old handle goes first: libpq may close its descriptor and open another
+  // one under the same number, which epoll would not know.
+  watcher_.reset();
+  Advance(PQconnectPoll(conn_.get()));
+}
+
+void Connector::Advance(PostgresPollingStatusType state) {
+  switch (state) {
+    case PGRES_POLLING_READING:
+    case PGRES_POLLING_WRITING:
+    case PGRES_POLLING_ACTIVE:
+      watcher_ = SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this,
+                                       true);
+      if (watcher_ == nullptr ||
+          !watcher_->Watch(state == PGRES_POLLING_READING ? UV_READABLE : UV_WRITABLE)) {
+        Fail("the event loop cannot watch the connection's socket");
+      }
+      return;
+    case PGRES_POLLING_FAILED:
+      Fail(PQerrorMessage(conn_.get()));
+      return;
+    case PGRES_POLLING_OK:
+      break;
+  }
+  if (PQsetnonblocking(conn_.get(), 1) != 0 || PQenterPipelineMode(conn_.get()) != 1) {
+    Fail(PQerrorMessage(conn_.get()));
+    return;
+  }
+  PQsetErrorVerbosity(conn_.get(), PQERRORS_DEFAULT);
+  owner_->OnConnected(std::move(conn_));
+}
+
+void Connector::Fail(const std::string& message) {
+  watcher_.reset();
+  conn_.reset();
+  owner_->OnConnectFailed(message);
+}
+
+void Connector::ReceiveNotice(void* connector, const PGresult* result) {
+  auto* self = static_cast<Connector*>(connector);
+  self->context_.delivery->Push(Event::kNotice, self->id_);
+  PushErrorFields(result, self->context_.delivery);
+}
+
+}  // namespace pg_conduit

@@ -1,0 +1,54 @@
+// Establishes one connection: PQconnectStart, then PQconnectPoll on a poll
+// handle until libpq says yes or no. Owned by Connection, which takes the
+// PGconn over when it is ready. Host names have been resolved before
+// (`hostaddr`), so that nothing here blocks.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libpq_ptr.h"
+#include "pipeline.h"
+#include "socket_watcher.h"
+
+namespace pg_conduit {
+
+class Connector : public SocketWatcher::Owner {
+ public:
+  class Owner {
+   public:
+    // Both may destroy the Connector.
+    virtual void OnConnected(ConnPtr conn) = 0;
+    virtual void OnConnectFailed(const std::string& message) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Connector(const PipelineContext& context, int32_t id, Owner* owner)
+      : context_(context), id_(id), owner_(owner) {}
+  ~Connector();
+  Connector(const Connector&) = delete;
+  Connector& operator=(const Connector&) = delete;
+
+  // Keywords and values as PQconnectStartParams takes them.
+  void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values);
+
+ private:
+  void OnSocketEvent(int status, int events) override;
+  void Advance(PostgresPollingStatusType state);
+  void Fail(const std::string& message);
+  static void ReceiveNotice(void* connector, const PGresult* result);
+
+  PipelineContext context_;
+  int32_t id_;
+  Owner* owner_;
+  ConnPtr conn_;
+  std::unique_ptr<SocketWatcher> watcher_;
+};
+
+}  // namespace pg_conduit

@@ -1,0 +1,90 @@
+// What one turn of the event loop has to tell JavaScript: events, cells and
+// text chunks, collected here while libpq is drained and handed over in one
+// call (AddonData::Deliver). Written by Pipeline, Connector and RowWriter;
+// knows nothing of N-API.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire_format.h"
+
+namespace pg_conduit {
+
+// Text that was collected for one run of events. Small on purpose: a kept
+// JavaScript substring of 13 characters or more keeps its whole chunk alive.
+struct TextChunk {
+  std::string ascii;
+  std::u16string wide;
+  std::string json;  // "[value,value", ended by FinishJson
+  std::string bytes;
+  int32_t json_count = 0;
+  uint64_t json_units = 0;  // UTF-16 units in `json`
+};
+
+struct TextRef {
+  int32_t offset;
+  int32_t length;
+};
+
+class Delivery {
+ public:
+  // V8 refuses longer strings (String::kMaxLength on 64 bit).
+  static constexpr size_t kMaxStringLength = (size_t{1} << 29) - 24;
+
+  bool empty() const { return events_.empty(); }
+  const std::vector<int32_t>& events() const { return events_; }
+  const std::vector<uint64_t>& cells() const { return cells_; }
+  size_t chunk_count() const { return chunk_count_; }
+  const TextChunk& chunk(size_t index) const { return chunks_[index]; }
+
+  template <typename... Ints>
+  void Push(Event event, Ints... ints) {
+    const int32_t values[] = {static_cast<int32_t>(event), static_cast<int32_t>(ints)...};
+    events_.insert(events_.end(), std::begin(values), std::end(values));
+  }
+  void PushInt(int32_t value) { events_.push_back(value); }
+  void PushText(std::string_view utf8);
+  // Two ints of an event written so far; for counts known only afterwards.
+  size_t Mark() const { return events_.size(); }
+  void Patch(size_t mark, int32_t value) { events_[mark] = value; }
+
+  // Cells: reserve whole rows, write through the pointer.
+  size_t cell_count() const { return cells_.size(); }
+  uint64_t* AddCells(size_t count) {
+    cells_.resize(cells_.size() + count);
+    return cells_.data() + cells_.size() - count;
+  }
+  void DropCells(size_t count) { cells_.resize(cells_.size() - count); }
+
+  TextChunk& text() { return chunk_count_ == 0 ? NextChunk() : chunks_[chunk_count_ - 1]; }
+  // False when a string of this chunk would be longer than V8 allows.
+  bool AppendText(std::string_view utf8, TextRef* ref);
+  bool ChunkIsFull() const;
+  // Ends the current chunk. Call between events, never inside one.
+  TextChunk& NextChunk();
+
+  // Ends each chunk's JSON array with the count of its values, by which
+  // JavaScript sees whether each of them was one value.
+  void FinishJson();
+
+  // Forgets what was delivered; memory that one large delivery needed is
+  // given back.
+  void Clear();
+
+ private:
+  std::vector<int32_t> events_;
+  std::vector<uint64_t> cells_;
+  std::vector<TextChunk> chunks_;  // reused: only chunk_count_ are in use
+  size_t chunk_count_ = 0;
+};
+
+bool IsAscii(std::string_view text);
+// Appends UTF-8 as UTF-16; what is not valid becomes U+FFFD, as in Node's
+// own decoder. Returns the units appended.
+size_t AppendUtf16(std::string_view utf8, std::u16string* out);
+
+}  // namespace pg_conduit

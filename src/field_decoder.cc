@@ -1,0 +1,452 @@
+// See field_decoder.h.
+#include "field_decoder.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+namespace pg_conduit {
+
+namespace {
+
+// pg_type.dat; these are fixed for built-in types.
+enum TypeOid : Oid {
+  kBool = 16,
+  kBytea = 17,
+  kName = 19,
+  kInt8 = 20,
+  kInt2 = 21,
+  kInt4 = 23,
+  kTextType = 25,
+  kOid = 26,
+  kJsonType = 114,
+  kXml = 142,
+  kFloat4 = 700,
+  kFloat8 = 701,
+  kBpchar = 1042,
+  kVarchar = 1043,
+  kDate = 1082,
+  kTime = 1083,
+  kTimestamp = 1114,
+  kTimestampTz = 1184,
+  kNumeric = 1700,
+  kUuid = 2950,
+  kJsonb = 3802,
+};
+
+// Milliseconds from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
+constexpr double kPostgresEpochMillis = 946684800000.0;
+constexpr double kMillisPerDay = 86400000.0;
+constexpr int64_t kMaxSafeInteger = (int64_t{1} << 53) - 1;
+constexpr uint8_t kJsonbVersion = 1;
+
+constexpr ColumnPlan kTextPlan{Codec::kText, CellKind::kText, 1};
+
+uint64_t ReadBigEndian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = (value << 8) | static_cast<unsigned char>(c);
+  return value;
+}
+
+uint16_t ReadUint16(const char* at) {
+  return static_cast<uint16_t>(ReadBigEndian(std::string_view(at, 2)));
+}
+
+uint64_t PackPair(int32_t low, int32_t high) {
+  uint64_t cell;
+  const int32_t pair[2] = {low, high};
+  std::memcpy(&cell, pair, sizeof(cell));
+  return cell;
+}
+
+uint64_t PackDouble(double value) {
+  if (std::isnan(value)) {
+    return PackPair(0, static_cast<int32_t>(kCanonicalNanHigh));
+  }
+  uint64_t cell;
+  std::memcpy(&cell, &value, sizeof(cell));
+  return cell;
+}
+
+uint64_t PackSafeInteger(int64_t value) {
+  if (value > kMaxSafeInteger || value < -kMaxSafeInteger) {
+    return PackPair(0, static_cast<int32_t>(kUnsafeIntegerHigh));
+  }
+  return PackDouble(static_cast<double>(value));
+}
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* out) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+bool ParseFloat(std::string_view text, double* out) {
+  if (ParseNumber(text, out)) return true;
+  // from_chars reports overflow and underflow where strtod and JavaScript
+  // round to infinity and zero. A server does not send such text for float8.
+  return false;
+}
+
+bool PutText(std::string_view text, Delivery* delivery, uint64_t* cell) {
+  TextRef ref;
+  if (!delivery->AppendText(text, &ref)) return false;
+  *cell = PackPair(ref.offset, ref.length);
+  return true;
+}
+
+bool PutJson(std::string_view text, Delivery* delivery, uint64_t* cell) {
+  TextChunk& chunk = delivery->text();
+  constexpr size_t kEnd = 32;  // brackets, comma and count
+  if (chunk.json.size() + text.size() + kEnd > Delivery::kMaxStringLength) return false;
+  size_t units = text.size();
+  if (!IsAscii(text)) {
+    std::u16string scratch;
+    units = AppendUtf16(text, &scratch);
+  }
+  chunk.json.push_back(chunk.json_count == 0 ? '[' : ',');
+  ++chunk.json_units;
+  cell[0] = PackPair(chunk.json_count++, 0);
+  cell[1] = PackPair(static_cast<int32_t>(chunk.json_units), static_cast<int32_t>(units));
+  chunk.json.append(text);
+  chunk.json_units += units;
+  return true;
+}
+
+bool PutBytes(std::string_view value, Delivery* delivery, uint64_t* cell) {
+  std::string& bytes = delivery->text().bytes;
+  if (bytes.size() + value.size() > std::numeric_limits<int32_t>::max()) return false;
+  *cell = PackPair(static_cast<int32_t>(bytes.size()), static_cast<int32_t>(value.size()));
+  bytes.append(value);
+  return true;
+}
+
+uint64_t PackTimestamp(int64_t micros) {
+  if (micros == std::numeric_limits<int64_t>::max()) {
+    return PackDouble(std::numeric_limits<double>::infinity());
+  }
+  if (micros == std::numeric_limits<int64_t>::min()) {
+    return PackDouble(-std::numeric_limits<double>::infinity());
+  }
+  int64_t millis = micros / 1000;
+  if (micros % 1000 < 0) --millis;  // a Date cuts fractions of a millisecond off downwards
+  return PackDouble(static_cast<double>(millis) + kPostgresEpochMillis);
+}
+
+uint64_t PackDate(int32_t days) {
+  if (days == std::numeric_limits<int32_t>::max()) {
+    return PackDouble(std::numeric_limits<double>::infinity());
+  }
+  if (days == std::numeric_limits<int32_t>::min()) {
+    return PackDouble(-std::numeric_limits<double>::infinity());
+  }
+  return PackDouble(days * kMillisPerDay + kPostgresEpochMillis);
+}
+
+bool PutTime(int64_t micros, Delivery* delivery, uint64_t* cell) {
+  constexpr int64_t kMicrosPerSecond = 1000000;
+  if (micros < 0 || micros > 86400 * kMicrosPerSecond) return false;
+  const auto seconds = static_cast<int>(micros / kMicrosPerSecond);
+  const auto fraction = static_cast<int>(micros % kMicrosPerSecond);
+  char text[32];
+  int length = std::snprintf(text, sizeof(text), "%02d:%02d:%02d", seconds / 3600,
+                             seconds / 60 % 60, seconds % 60);
+  if (fraction != 0) {
+    length += std::snprintf(text + length, sizeof(text) - static_cast<size_t>(length), ".%06d",
+                            fraction);
+    while (text[length - 1] == '0') --length;
+  }
+  return PutText(std::string_view(text, static_cast<size_t>(length)), delivery, cell);
+}
+
+bool PutUuid(std::string_view value, Delivery* delivery, uint64_t* cell) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  char text[36];
+  size_t at = 0;
+  for (size_t index = 0; index < value.size(); ++index) {
+    if (index == 4 || index == 6 || index == 8 || index == 10) text[at++] = '-';
+    const auto byte = static_cast<unsigned char>(value[index]);
+    text[at++] = kHex[byte >> 4];
+    text[at++] = kHex[byte & 15];
+  }
+  return PutText(std::string_view(text, sizeof(text)), delivery, cell);
+}
+
+// numeric_send: digit count, weight, sign, display scale, digits base 10000.
+bool PutNumeric(std::string_view value, Delivery* delivery, uint64_t* cell) {
+  constexpr size_t kHeader = 8;
+  constexpr int kMaxScale = 0x3FFF;
+  if (value.size() < kHeader) return false;
+  const int digits = ReadUint16(value.data());
+  const int weight = static_cast<int16_t>(ReadUint16(value.data() + 2));
+  const uint16_t sign = ReadUint16(value.data() + 4);
+  const int scale = ReadUint16(value.data() + 6);
+  if (value.size() != kHeader + static_cast<size_t>(digits) * 2 || scale > kMaxScale) return false;
+  switch (sign) {
+    case 0x0000:
+    case 0x4000:
+      break;
+    case 0xC000:
+      return PutText("NaN", delivery, cell);
+    case 0xD000:
+      return PutText("Infinity", delivery, cell);
+    case 0xF000:
+      return PutText("-Infinity", delivery, cell);
+    default:
+      return false;
+  }
+  const auto group = [&](int index) -> int {
+    if (index < 0 || index >= digits) return 0;
+    return ReadUint16(value.data() + kHeader + static_cast<size_t>(index) * 2);
+  };
+  std::string text;
+  if (sign == 0x4000) text.push_back('-');
+  char four[16];
+  if (weight < 0) {
+    text.push_back('0');
+  } else {
+    for (int index = 0; index <= weight; ++index) {
+      const int length = std::snprintf(four, sizeof(four), index == 0 ? "%d" : "%04d", group(index));
+      text.append(four, static_cast<size_t>(length));
+    }
+  }
+  if (scale > 0) {
+    text.push_back('.');
+    const size_t end = text.size() + static_cast<size_t>(scale);
+    for (int index = weight + 1; text.size() < end; ++index) {
+      std::snprintf(four, sizeof(four), "%04d", group(index));
+      text.append(four, 4);
+    }
+    text.resize(end);
+  }
+  return PutText(text, delivery, cell);
+}
+
+bool PutInt8Text(int64_t value, Delivery* delivery, uint64_t* cell) {
+  char text[24];
+  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return PutText(std::string_view(text, static_cast<size_t>(end - text)), delivery, cell);
+}
+
+// The double that JavaScript reads from float4's shortest text, not the one
+// that has the same value: 1.1, not 1.10000002384.
+bool Float4AsText(float value, double* out) {
+  if (!std::isfinite(value)) {
+    *out = value;
+    return true;
+  }
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return ParseFloat(std::string_view(text, static_cast<size_t>(end - text)), out);
+}
+
+void PutBigInt(int64_t value, uint64_t* cell) {
+  cell[0] = 0;
+  std::memcpy(&cell[1], &value, sizeof(value));
+}
+
+ColumnPlan PlanInt8(bool binary, uint32_t flags) {
+  switch (static_cast<Int8Mode>((flags & kFlagInt8Mask) >> kFlagInt8Shift)) {
+    case Int8Mode::kNumber:
+      return {binary ? Codec::kBinaryInt8Number : Codec::kTextInt8Number, CellKind::kInt8Number, 1};
+    case Int8Mode::kBigInt:
+      return {binary ? Codec::kBinaryBigInt : Codec::kTextBigInt, CellKind::kBigInt, 2};
+    case Int8Mode::kString:
+      break;
+  }
+  return {binary ? Codec::kBinaryInt8Text : Codec::kText, CellKind::kText, 1};
+}
+
+ColumnPlan PlanTextColumn(Oid type, uint32_t flags) {
+  switch (type) {
+    case kInt2:
+    case kInt4:
+      return {Codec::kTextInt32, CellKind::kInt32, 1};
+    case kOid:
+      return {Codec::kTextUint32, CellKind::kUint32, 1};
+    case kBool:
+      return {Codec::kTextBool, CellKind::kBool, 1};
+    case kFloat4:
+    case kFloat8:
+      return {Codec::kTextFloat, CellKind::kFloat64, 1};
+    case kInt8:
+      return PlanInt8(false, flags);
+    case kJsonType:
+    case kJsonb:
+      return {Codec::kJson, CellKind::kJson, 2};
+    default:
+      return kTextPlan;
+  }
+}
+
+ColumnPlan PlanBinaryColumn(Oid type, uint32_t flags) {
+  switch (type) {
+    case kBool:
+      return {Codec::kBinaryBool, CellKind::kBool, 1};
+    case kBytea:
+      return {Codec::kBinaryBytes, CellKind::kBytes, 1};
+    case kInt8:
+      return PlanInt8(true, flags);
+    case kInt2:
+      return {Codec::kBinaryInt2, CellKind::kInt32, 1};
+    case kInt4:
+      return {Codec::kBinaryInt4, CellKind::kInt32, 1};
+    case kOid:
+      return {Codec::kBinaryOid, CellKind::kUint32, 1};
+    case kFloat4:
+      return {Codec::kBinaryFloat4, CellKind::kFloat64, 1};
+    case kFloat8:
+      return {Codec::kBinaryFloat8, CellKind::kFloat64, 1};
+    case kJsonType:
+      return {Codec::kJson, CellKind::kJson, 2};
+    case kJsonb:
+      return {Codec::kBinaryJsonb, CellKind::kJson, 2};
+    case kDate:
+      return {Codec::kBinaryDate, CellKind::kDate, 1};
+    case kTime:
+      return {Codec::kBinaryTime, CellKind::kText, 1};
+    case kTimestamp:
+      return {Codec::kBinaryTimestamp, CellKind::kTimestamp, 1};
+    case kTimestampTz:
+      return {Codec::kBinaryTimestampTz, CellKind::kTimestampTz, 1};
+    case kNumeric:
+      return {Codec::kBinaryNumeric, CellKind::kText, 1};
+    case kUuid:
+      return {Codec::kBinaryUuid, CellKind::kText, 1};
+    case kName:
+    case kTextType:
+    case kXml:
+    case kBpchar:
+    case kVarchar:
+      return kTextPlan;
+    default:
+      return {Codec::kUnknownBinary, CellKind::kText, 1};
+  }
+}
+
+}  // namespace
+
+ColumnPlan PlanColumn(Oid type, int format, uint32_t flags) {
+  if (format != 0) return PlanBinaryColumn(type, flags);
+  return (flags & kFlagRawText) != 0 ? kTextPlan : PlanTextColumn(type, flags);
+}
+
+bool IsBinaryDecodable(Oid type) {
+  return PlanBinaryColumn(type, 0).codec != Codec::kUnknownBinary;
+}
+
+bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* delivery,
+                 uint64_t* cell) {
+  const size_t size = value.size();
+  switch (plan.codec) {
+    case Codec::kText:
+      return PutText(value, delivery, cell);
+    case Codec::kTextInt32: {
+      int32_t number = 0;
+      if (!ParseNumber(value, &number)) return false;
+      *cell = PackPair(number, 0);
+      return true;
+    }
+    case Codec::kTextUint32: {
+      uint32_t number = 0;
+      if (!ParseNumber(value, &number)) return false;
+      *cell = PackPair(static_cast<int32_t>(number), 0);
+      return true;
+    }
+    case Codec::kTextBool:
+      if (size != 1) return false;
+      *cell = PackPair(value[0] == 't', 0);
+      return true;
+    case Codec::kTextFloat: {
+      double number = 0;
+      if (!ParseFloat(value, &number)) return false;
+      *cell = PackDouble(number);
+      return true;
+    }
+    case Codec::kTextInt8Number: {
+      int64_t number = 0;
+      if (!ParseNumber(value, &number)) return false;
+      *cell = PackSafeInteger(number);
+      return true;
+    }
+    case Codec::kTextBigInt: {
+      int64_t number = 0;
+      if (!ParseNumber(value, &number)) return false;
+      PutBigInt(number, cell);
+      return true;
+    }
+    case Codec::kJson:
+      return PutJson(value, delivery, cell);
+    case Codec::kBinaryJsonb:
+      if (size < 1 || static_cast<uint8_t>(value[0]) != kJsonbVersion) return false;
+      return PutJson(value.substr(1), delivery, cell);
+    case Codec::kBinaryInt2:
+      if (size != 2) return false;
+      *cell = PackPair(static_cast<int16_t>(ReadBigEndian(value)), 0);
+      return true;
+    case Codec::kBinaryInt4:
+    case Codec::kBinaryOid:
+      if (size != 4) return false;
+      *cell = PackPair(static_cast<int32_t>(ReadBigEndian(value)), 0);
+      return true;
+    case Codec::kBinaryBool:
+      if (size != 1) return false;
+      *cell = PackPair(value[0] != 0, 0);
+      return true;
+    case Codec::kBinaryFloat4: {
+      if (size != 4) return false;
+      const auto bits = static_cast<uint32_t>(ReadBigEndian(value));
+      float number;
+      std::memcpy(&number, &bits, sizeof(number));
+      double widened = 0;
+      if (!Float4AsText(number, &widened)) return false;
+      *cell = PackDouble(widened);
+      return true;
+    }
+    case Codec::kBinaryFloat8: {
+      if (size != 8) return false;
+      const uint64_t bits = ReadBigEndian(value);
+      double number;
+      std::memcpy(&number, &bits, sizeof(number));
+      *cell = PackDouble(number);
+      return true;
+    }
+    case Codec::kBinaryInt8Text:
+      if (size != 8) return false;
+      return PutInt8Text(static_cast<int64_t>(ReadBigEndian(value)), delivery, cell);
+    case Codec::kBinaryInt8Number:
+      if (size != 8) return false;
+      *cell = PackSafeInteger(static_cast<int64_t>(ReadBigEndian(value)));
+      return true;
+    case Codec::kBinaryBigInt:
+      if (size != 8) return false;
+      PutBigInt(static_cast<int64_t>(ReadBigEndian(value)), cell);
+      return true;
+    case Codec::kBinaryTimestampTz:
+    case Codec::kBinaryTimestamp:
+      if (size != 8) return false;
+      *cell = PackTimestamp(static_cast<int64_t>(ReadBigEndian(value)));
+      return true;
+    case Codec::kBinaryDate:
+      if (size != 4) return false;
+      *cell = PackDate(static_cast<int32_t>(ReadBigEndian(value)));
+      return true;
+    case Codec::kBinaryTime:
+      if (size != 8) return false;
+      return PutTime(static_cast<int64_t>(ReadBigEndian(value)), delivery, cell);
+    case Codec::kBinaryUuid:
+      if (size != 16) return false;
+      return PutUuid(value, delivery, cell);
+    case Codec::kBinaryNumeric:
+      return PutNumeric(value, delivery, cell);
+    case Codec::kBinaryBytes:
+      return PutBytes(value, delivery, cell);
+    case Codec::kUnknownBinary:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace pg_conduit

@@ -1,0 +1,91 @@
+// See loop_turn.h.
+#include "loop_turn.h"
+
+#include <algorithm>
+
+#include "pipeline.h"
+
+namespace pg_conduit {
+
+struct LoopTurn::Handles {
+  uv_prepare_t prepare;
+  uv_check_t check;
+  uv_idle_t idle;  // active while a delivery waits: makes the poll return at once
+  HandleCount* count;
+  LoopTurn* turn;  // null once the LoopTurn is gone
+  int open;
+};
+
+LoopTurn::LoopTurn(uv_loop_t* loop, HandleCount* handles, Owner* owner)
+    : handles_(new Handles()), owner_(owner) {
+  handles_->count = handles;
+  handles_->turn = this;
+  handles_->open = 3;
+  // These three never fail (docs.libuv.org, "prepare", "check", "idle").
+  uv_prepare_init(loop, &handles_->prepare);
+  uv_check_init(loop, &handles_->check);
+  uv_idle_init(loop, &handles_->idle);
+  handles_->prepare.data = handles_;
+  handles_->check.data = handles_;
+  handles_->idle.data = handles_;
+  handles->Opened();
+  uv_prepare_start(&handles_->prepare, [](uv_prepare_t* handle) {
+    LoopTurn* turn = static_cast<Handles*>(handle->data)->turn;
+    if (turn != nullptr) turn->Prepare();
+  });
+  uv_check_start(&handles_->check, [](uv_check_t* handle) {
+    LoopTurn* turn = static_cast<Handles*>(handle->data)->turn;
+    if (turn != nullptr) turn->Check();
+  });
+  // Connections keep the loop alive, and a delivery that waits (idle); these
+  // two, always active, must not.
+  uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->prepare));
+  uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->check));
+}
+
+LoopTurn::~LoopTurn() {
+  handles_->turn = nullptr;
+  const uv_close_cb closed = [](uv_handle_t* handle) {
+    auto* handles = static_cast<Handles*>(handle->data);
+    if (--handles->open > 0) return;
+    HandleCount* count = handles->count;
+    std::unique_ptr<Handles> owned(handles);
+    owned.reset();
+    count->Closed();
+  };
+  uv_close(reinterpret_cast<uv_handle_t*>(&handles_->prepare), closed);
+  uv_close(reinterpret_cast<uv_handle_t*>(&handles_->check), closed);
+  uv_close(reinterpret_cast<uv_handle_t*>(&handles_->idle), closed);
+}
+
+void LoopTurn::Forget(const Pipeline* pipeline) {
+  const auto drop = [pipeline](std::vector<Pipeline*>* list) {
+    list->erase(std::remove(list->begin(), list->end(), pipeline), list->end());
+  };
+  drop(&dirty_);
+  // Prepare() is walking this one.
+  std::replace(flushing_.begin(), flushing_.end(), const_cast<Pipeline*>(pipeline),
+               static_cast<Pipeline*>(nullptr));
+}
+
+void LoopTurn::RequestDelivery() {
+  uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
+}
+
+void LoopTurn::Prepare() {
+  owner_->ReadCommands();
+  flushing_.swap(dirty_);
+  for (Pipeline* pipeline : flushing_) {
+    if (pipeline != nullptr) pipeline->Flush();
+  }
+  flushing_.clear();
+  // Sending and flushing read answers too; the loop must not sleep on them.
+  if (owner_->HasDelivery()) RequestDelivery();
+}
+
+void LoopTurn::Check() {
+  uv_idle_stop(&handles_->idle);
+  owner_->Deliver();
+}
+
+}  // namespace pg_conduit

@@ -1,0 +1,55 @@
+// The three moments of an event-loop turn that this addon uses, for all
+// connections of an environment together:
+//   prepare  the tick's commands go to libpq, then each pipeline is flushed
+//   poll     SocketWatcher: answers are read and decoded
+//   check    one call into JavaScript with all that was decoded
+// Owned by AddonData. Knows nothing of N-API.
+#pragma once
+
+#include <uv.h>
+
+#include <memory>
+#include <vector>
+
+#include "socket_watcher.h"
+
+namespace pg_conduit {
+
+class Pipeline;
+
+class LoopTurn {
+ public:
+  class Owner {
+   public:
+    virtual void ReadCommands() = 0;
+    virtual bool HasDelivery() const = 0;
+    virtual void Deliver() = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  LoopTurn(uv_loop_t* loop, HandleCount* handles, Owner* owner);
+  ~LoopTurn();
+  LoopTurn(const LoopTurn&) = delete;
+  LoopTurn& operator=(const LoopTurn&) = delete;
+
+  // The pipeline has something to send: flush it before the loop polls.
+  void RequestFlush(Pipeline* pipeline) { dirty_.push_back(pipeline); }
+  // The pipeline goes away.
+  void Forget(const Pipeline* pipeline);
+  // Something waits to be delivered: the loop must neither sleep nor end.
+  void RequestDelivery();
+ private:
+  struct Handles;
+
+  void Prepare();
+  void Check();
+
+  Handles* handles_;  // freed when all of them are closed
+  Owner* owner_;
+  std::vector<Pipeline*> dirty_;
+  std::vector<Pipeline*> flushing_;
+};
+
+}  // namespace pg_conduit

@@ -1,0 +1,319 @@
+// See pipeline.h.
+#include "pipeline.h"
+
+#include <openssl/ssl.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "capabilities.h"
+#include "pg_error.h"
+
+namespace pg_conduit {
+
+namespace {
+
+// Names are numbers that a connection never uses twice.
+struct StatementName {
+  explicit StatementName(int32_t statement) {
+    std::snprintf(text, sizeof(text), "pgc_%d", statement);
+  }
+  char text[24];
+};
+
+struct KnownTag {
+  std::string_view word;
+  CommandTag tag;
+};
+
+constexpr KnownTag kKnownTags[] = {
+    {"SELECT ", CommandTag::kSelect}, {"INSERT 0 ", CommandTag::kInsert},
+    {"UPDATE ", CommandTag::kUpdate}, {"DELETE ", CommandTag::kDelete},
+    {"MERGE ", CommandTag::kMerge},
+};
+
+}  // namespace
+
+Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn)
+    : context_(context), id_(id), conn_(std::move(conn)) {
+  PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
+}
+
+Pipeline::~Pipeline() {
+  context_.turn->Forget(this);
+  // Closed before PQfinish frees the descriptor.
+  watcher_.reset();
+}
+
+bool Pipeline::Start(bool loop_ref, std::string* message) {
+  loop_ref_ = loop_ref;
+  watcher_ = SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this,
+                                   loop_ref);
+  if (watcher_ == nullptr || !Watch()) {
+    *message = "the event loop cannot watch the connection's socket";
+    return false;
+  }
+  return true;
+}
+
+void Pipeline::SetLoopRef(bool loop_ref) {
+  loop_ref_ = loop_ref;
+  if (watcher_ != nullptr) watcher_->SetLoopRef(loop_ref);
+}
+
+bool Pipeline::CanSend(int32_t slot) {
+  if (!lost()) return true;
+  context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
+  return false;
+}
+
+bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
+  if (result == 0) {
+    // libpq may have queued a part of it (DESIGN rule 8).
+    const std::string message = PQerrorMessage(conn_.get());
+    context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
+    Lose(message.c_str());
+    return false;
+  }
+  fifo_.push_back(Pending{phase, slot, flags, false});
+  if (!flush_requested_) {
+    flush_requested_ = true;
+    context_.turn->RequestFlush(this);
+  }
+  // A full output buffer made libpq read while it was writing.
+  Drain();
+  return true;
+}
+
+void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
+                         const ParamArrays& params) {
+  if (!CanSend(slot)) return;
+  ++counters_.queries;
+  Sent(PQsendQueryParams(conn_.get(), text, params.count, nullptr, params.values, params.lengths,
+                         params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
+       Phase::kExecute, slot, flags);
+}
+
+void Pipeline::SendParse(int32_t slot, int32_t statement, const char* text) {
+  if (!CanSend(slot)) return;
+  ++counters_.parses;
+  Sent(PQsendPrepare(conn_.get(), StatementName(statement).text, text, 0, nullptr), Phase::kParse,
+       slot, 0);
+}
+
+void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement,
+                           const ParamArrays& params) {
+  if (!CanSend(slot)) return;
+  ++counters_.queries;
+  Sent(PQsendQueryPrepared(conn_.get(), StatementName(statement).text, params.count, params.values,
+                           params.lengths, params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
+       Phase::kExecute, slot, flags);
+}
+
+void Pipeline::SendClose(int32_t slot, int32_t statement) {
+  if (!CanSend(slot)) return;
+  const StatementName name(statement);
+  if (kHasClosePrepared) {
+    Sent(SendClosePrepared(conn_.get(), name.text), Phase::kClose, slot, 0);
+    return;
+  }
+  const std::string text = std::string("DEALLOCATE ") + name.text;
+  Sent(PQsendQueryParams(conn_.get(), text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0),
+       Phase::kClose, slot, 0);
+}
+
+void Pipeline::SendSync(int32_t slot) {
+  if (!CanSend(slot)) return;
+  ++counters_.syncs;
+  Sent(SendPipelineSync(conn_.get()), Phase::kSync, slot, 0);
+}
+
+void Pipeline::Flush() {
+  flush_requested_ = false;
+  Drain();
+  if (lost()) return;
+  ++counters_.flushes;
+  const int result = PQflush(conn_.get());
+  want_writable_ = result == 1;
+  Drain();
+  if (lost()) return;
+  if (result < 0 && PQstatus(conn_.get()) == CONNECTION_BAD) {
+    Lose(PQerrorMessage(conn_.get()));
+    return;
+  }
+  if (!Watch()) Lose("the event loop cannot watch the connection's socket");
+}
+
+bool Pipeline::Watch() {
+  return watcher_->Watch(want_writable_ ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+}
+
+void Pipeline::OnSocketEvent(int status, int events) {
+  if (status < 0) {
+    Lose(uv_strerror(status));
+    return;
+  }
+  ++counters_.wakeups;
+  Consume();
+  if (lost()) return;
+  if ((events & UV_WRITABLE) != 0) Flush();
+}
+
+void Pipeline::Consume() {
+  // Bytes that OpenSSL holds already are not announced by the socket again.
+  SSL* ssl = nullptr;
+  if (PQsslInUse(conn_.get()) != 0) {
+    ssl = static_cast<SSL*>(PQsslStruct(conn_.get(), "OpenSSL"));
+  }
+  do {
+    if (PQconsumeInput(conn_.get()) == 0) {
+      Lose(PQerrorMessage(conn_.get()));
+      return;
+    }
+    Drain();
+  } while (!lost() && ssl != nullptr && SSL_pending(ssl) > 0);
+}
+
+void Pipeline::Drain() {
+  while (!lost() && !fifo_.empty()) {
+    if (PQisBusy(conn_.get()) != 0) break;
+    ResultPtr result(PQgetResult(conn_.get()));
+    // At its end libpq forgets its queue and answers anything it is asked.
+    if (PQstatus(conn_.get()) == CONNECTION_BAD) break;
+    if (result != nullptr) {
+      TakeResult(std::move(result));
+      continue;
+    }
+    const Pending& head = fifo_.front();
+    if (head.phase == Phase::kSync || !head.answered) {
+      Lose("the server's answers do not match what was sent");
+      return;
+    }
+    fifo_.pop_front();
+  }
+  if (lost()) return;
+  if (PQstatus(conn_.get()) == CONNECTION_BAD) {
+    Lose(PQerrorMessage(conn_.get()));
+    return;
+  }
+  TakeNotifications();
+  if (watcher_ != nullptr && PQsocket(conn_.get()) != watcher_->fd()) {
+    Lose("libpq closed the connection");
+  }
+}
+
+void Pipeline::TakeResult(ResultPtr result) {
+  Pending& head = fifo_.front();
+  Delivery* delivery = context_.delivery;
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status != PGRES_PIPELINE_SYNC && head.phase == Phase::kSync) {
+    Lose("the server's answers do not match what was sent");
+    return;
+  }
+  head.answered = true;
+  switch (status) {
+    case PGRES_TUPLES_OK:
+    case PGRES_SINGLE_TUPLE:
+    case PGRES_TUPLES_CHUNK:
+      context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
+      if (status == PGRES_TUPLES_OK) TakeCommandTag(result.get(), head.slot);
+      break;
+    case PGRES_COMMAND_OK:
+      if (head.phase == Phase::kParse) {
+        delivery->Push(Event::kParsed, head.slot);
+      } else if (head.phase == Phase::kExecute) {
+        TakeCommandTag(result.get(), head.slot);
+      }
+      break;
+    case PGRES_EMPTY_QUERY:
+      delivery->Push(Event::kEmptyQuery, head.slot);
+      break;
+    case PGRES_FATAL_ERROR:
+    case PGRES_NONFATAL_ERROR:
+    case PGRES_BAD_RESPONSE:
+      delivery->Push(Event::kError, head.slot, head.phase);
+      PushErrorFields(result.get(), delivery);
+      break;
+    case PGRES_PIPELINE_ABORTED:
+      delivery->Push(Event::kAborted, head.slot, head.phase);
+      break;
+    case PGRES_PIPELINE_SYNC:
+      TakeSync();
+      break;
+    case PGRES_COPY_IN:
+    case PGRES_COPY_OUT:
+    case PGRES_COPY_BOTH:
+      Lose("COPY FROM STDIN and COPY TO STDOUT cannot run in a pipeline");
+      break;
+  }
+}
+
+void Pipeline::TakeSync() {
+  if (fifo_.front().phase != Phase::kSync) {
+    Lose("the server's answers do not match what was sent");
+    return;
+  }
+  const int32_t slot = fifo_.front().slot;
+  fifo_.pop_front();
+  // Known only when nothing else is running.
+  const int32_t transaction =
+      fifo_.empty() ? static_cast<int32_t>(PQtransactionStatus(conn_.get())) : -1;
+  context_.delivery->Push(Event::kSync, slot, transaction);
+}
+
+void Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
+  // PQcmdStatus takes a non-const result but does not change it.
+  const std::string_view text = PQcmdStatus(const_cast<PGresult*>(result));
+  for (const KnownTag& known : kKnownTags) {
+    if (text.substr(0, known.word.size()) != known.word) continue;
+    uint64_t rows = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + known.word.size(), end, rows);
+    if (parsed.ec != std::errc() || parsed.ptr != end) break;
+    context_.delivery->Push(Event::kComplete, slot, known.tag, static_cast<uint32_t>(rows),
+                            static_cast<uint32_t>(rows >> 32));
+    return;
+  }
+  context_.delivery->Push(Event::kCompleteOther, slot);
+  context_.delivery->PushText(text);
+}
+
+void Pipeline::TakeNotifications() {
+  while (NotifyPtr notify{PQnotifies(conn_.get())}) {
+    context_.delivery->Push(Event::kNotification, id_, notify->be_pid);
+    context_.delivery->PushText(notify->relname);
+    context_.delivery->PushText(notify->extra);
+  }
+}
+
+void Pipeline::ReceiveNotice(void* pipeline, const PGresult* result) {
+  auto* self = static_cast<Pipeline*>(pipeline);
+  self->context_.delivery->Push(Event::kNotice, self->id_);
+  PushErrorFields(result, self->context_.delivery);
+}
+
+void Pipeline::Lose(const char* message) {
+  if (lost()) return;
+  // `message` may belong to the connection that is freed below.
+  Delivery* delivery = context_.delivery;
+  delivery->Push(Event::kLost, id_);
+  delivery->PushText(message);
+  const size_t count_at = delivery->Mark();
+  delivery->PushInt(0);
+  int32_t count = 0;
+  int32_t previous = -1;
+  for (const Pending& pending : fifo_) {
+    if (pending.slot == previous) continue;
+    previous = pending.slot;
+    delivery->PushInt(pending.slot);
+    ++count;
+  }
+  delivery->Patch(count_at, count);
+  fifo_.clear();
+  watcher_.reset();
+  conn_.reset();
+}
+
+}  // namespace pg_conduit

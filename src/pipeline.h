@@ -1,0 +1,113 @@
+// One established connection in libpq's pipeline mode, and THE queue of what
+// was sent on it and not yet answered. Nothing else calls PQsend*, PQgetResult
+// or PQflush. Owned by Connection; flushed by LoopTurn; knows nothing of N-API.
+//
+// The invariants (DESIGN section 2):
+//  - libpq is drained after every send and every flush, and before anything
+//    else is asked of it;
+//  - PQgetResult is never called while PQisBusy;
+//  - once PQstatus is BAD no result is believed;
+//  - the socket watcher is closed before libpq's descriptor can be reused.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "delivery.h"
+#include "libpq_ptr.h"
+#include "loop_turn.h"
+#include "row_writer.h"
+#include "socket_watcher.h"
+#include "wire_format.h"
+
+namespace pg_conduit {
+
+// What all pipelines of an environment share.
+struct PipelineContext {
+  uv_loop_t* loop;
+  HandleCount* handles;
+  LoopTurn* turn;
+  Delivery* delivery;
+  RowWriter* rows;
+};
+
+struct PipelineCounters {
+  uint64_t queries = 0;
+  uint64_t parses = 0;
+  uint64_t syncs = 0;
+  uint64_t flushes = 0;  // PQflush calls with something to send
+  uint64_t wakeups = 0;  // times the socket was reported readable
+};
+
+// The arrays that PQsendQueryParams and PQsendQueryPrepared take. Text values
+// end in NUL.
+struct ParamArrays {
+  int count;
+  const char* const* values;
+  const int* lengths;
+  const int* formats;
+};
+
+class Pipeline : public SocketWatcher::Owner {
+ public:
+  // `conn` is connected and in non-blocking pipeline mode.
+  Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Each of these reports by events; on a lost connection, kNotSent.
+  void SendQuery(int32_t slot, uint32_t flags, const char* text, const ParamArrays& params);
+  void SendParse(int32_t slot, int32_t statement, const char* text);
+  void SendExecute(int32_t slot, uint32_t flags, int32_t statement, const ParamArrays& params);
+  void SendClose(int32_t slot, int32_t statement);
+  void SendSync(int32_t slot);
+  void Flush();
+
+  void SetLoopRef(bool loop_ref);
+  // False: `message` says why nothing can be received.
+  bool Start(bool loop_ref, std::string* message);
+  // Fails what is pending and closes the socket; events tell the rest.
+  void Lose(const char* message);
+
+  bool lost() const { return conn_ == nullptr; }
+  const PipelineCounters& counters() const { return counters_; }
+  size_t pending() const { return fifo_.size(); }
+
+ private:
+  struct Pending {
+    Phase phase;
+    int32_t slot;
+    uint32_t flags;
+    bool answered;  // a result has come, its NULL has not
+  };
+
+  void OnSocketEvent(int status, int events) override;
+  // True when the command was handed to libpq.
+  bool Sent(int result, Phase phase, int32_t slot, uint32_t flags);
+  bool CanSend(int32_t slot);
+  void Drain();
+  void TakeResult(ResultPtr result);
+  void TakeCommandTag(const PGresult* result, int32_t slot);
+  void TakeSync();
+  void TakeNotifications();
+  void Consume();
+  bool Watch();
+  static void ReceiveNotice(void* pipeline, const PGresult* result);
+
+  PipelineContext context_;
+  int32_t id_;
+  ConnPtr conn_;  // null once the connection is lost
+  std::unique_ptr<SocketWatcher> watcher_;
+  std::deque<Pending> fifo_;
+  PipelineCounters counters_;
+  bool flush_requested_ = false;
+  bool want_writable_ = false;
+  bool loop_ref_ = true;
+};
+
+}  // namespace pg_conduit

@@ -1,0 +1,59 @@
+// A uv_poll_t on libpq's socket. libpq owns the descriptor; this owns the
+// handle, which lives on the heap until libuv's close callback has run.
+// Used by Connector and Pipeline.
+#pragma once
+
+#include <uv.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace pg_conduit {
+
+// Counts the libuv handles of one environment, so that its teardown can wait
+// until the last close callback has run.
+struct HandleCount {
+  size_t open = 0;
+  void (*on_none)(void*) = nullptr;
+  void* argument = nullptr;
+
+  void Opened() { ++open; }
+  void Closed() {
+    if (--open == 0 && on_none != nullptr) on_none(argument);
+  }
+};
+
+class SocketWatcher {
+ public:
+  class Owner {
+   public:
+    // `status` < 0: libuv has already stopped the watcher (DESIGN rule 7).
+    virtual void OnSocketEvent(int status, int events) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // Null when libuv refuses the descriptor. `loop_ref`: whether the handle
+  // keeps the event loop alive.
+  static std::unique_ptr<SocketWatcher> Create(uv_loop_t* loop, HandleCount* handles, int fd,
+                                               Owner* owner, bool loop_ref);
+  ~SocketWatcher();
+  SocketWatcher(const SocketWatcher&) = delete;
+  SocketWatcher& operator=(const SocketWatcher&) = delete;
+
+  int fd() const { return fd_; }
+  // False when libuv could not arm the handle.
+  bool Watch(int events);
+  void SetLoopRef(bool loop_ref);
+
+ private:
+  struct Handle;
+  SocketWatcher(Handle* handle, int fd) : handle_(handle), fd_(fd) {}
+
+  Handle* handle_;  // freed in its close callback
+  int fd_;
+  int events_ = 0;
+};
+
+}  // namespace pg_conduit

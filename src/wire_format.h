@@ -1,0 +1,114 @@
+// The numbers that C++ and JavaScript share: commands and parameters that go
+// down in one tick, events and cells that come up in one delivery.
+// lib/wire-format.js holds the same numbers; test/native/wire-format.test.js
+// compares the two.
+#pragma once
+
+#include <cstdint>
+
+namespace pg_conduit {
+
+// --- Down: Int32Array of commands -------------------------------------------
+// [kUsed, kTextLength, kBytesLength, then records]. Texts (statement text,
+// text parameters) stand in one string in the order of the records, each
+// followed by a NUL; binary parameters stand in one byte array in that order.
+enum CommandHeader : uint32_t {
+  kHeaderUsed = 0,         // ints in use, the header included
+  kHeaderTextLength = 1,   // UTF-16 units of the string
+  kHeaderBytesLength = 2,  // bytes in use
+  kHeaderSize = 3,
+};
+
+enum class Command : int32_t {
+  kQuery = 1,    // connection, slot, flags, text units, count, parameters
+  kParse = 2,    // connection, slot, statement, text units
+  kExecute = 3,  // connection, slot, flags, statement, count, parameters
+  kClose = 4,    // connection, slot, statement
+  kSync = 5,     // connection, slot
+};
+
+// A parameter is two ints: its kind and its length or value.
+enum class ParamKind : int32_t {
+  kNull = 0,
+  kText = 1,   // UTF-16 units, without the NUL
+  kInt32 = 2,  // the value itself, sent as decimal text
+  kBytes = 3,  // bytes, sent in binary format
+};
+
+// How the rows of one execution are to be delivered.
+enum ExecuteFlags : uint32_t {
+  kFlagRawText = 1u << 0,       // every cell as the server's text
+  kFlagBinary = 1u << 1,        // ask the server for binary format
+  kFlagInt8Shift = 2,           // two bits: Int8Mode
+  kFlagInt8Mask = 3u << kFlagInt8Shift,
+  kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
+};
+
+enum class Int8Mode : uint32_t { kString = 0, kNumber = 1, kBigInt = 2 };
+
+// --- Up: Int32 events, 8-byte cells, text chunks -----------------------------
+// A text is (offset, length) in UTF-16 units: offset >= 0 points into the
+// chunk's ASCII string, ~offset into its wide string.
+enum class Event : int32_t {
+  kChunk = 1,          // index: texts below refer to this chunk
+  kShape = 2,          // id, field count, then kShapeFieldInts per field
+  kShapesCleared = 3,  // ids given so far are void
+  kRows = 4,           // slot, shape id, row count, first cell
+  kComplete = 5,       // slot, CommandTag, affected rows low, high
+  kCompleteOther = 6,  // slot, tag text
+  kEmptyQuery = 7,     // slot
+  kError = 8,          // slot, phase, field count, then (code, text) per field
+  kAborted = 9,        // slot, phase
+  kSync = 10,          // slot, transaction status, or -1 while more is pending
+  kNotSent = 11,       // slot, NotSentReason, detail
+  kUnreadable = 12,    // slot, column
+  kConnected = 13,     // connection, process id, server version
+  kConnectFailed = 14, // connection, message text
+  kLost = 15,          // connection, message text, slot count, slots
+  kNotice = 16,        // connection, field count, then (code, text) per field
+  kNotification = 17,  // connection, process id, channel text, payload text
+  kParsed = 18,        // slot
+};
+
+constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,
+                                    // modifier, format, CellKind|binary flag
+constexpr int32_t kFieldBinaryDecodable = 1 << 8;
+
+// Which command of a slot an error or abort belongs to.
+enum class Phase : int32_t { kParse = 0, kExecute = 1, kClose = 2, kSync = 3 };
+
+enum class NotSentReason : int32_t {
+  kConnectionGone = 0,
+  kNulByte = 1,   // detail: parameter index, -1 for the statement text
+  kTooLarge = 2,
+};
+
+enum class CommandTag : int32_t {
+  kSelect = 1,
+  kInsert = 2,
+  kUpdate = 3,
+  kDelete = 4,
+  kMerge = 5,
+};
+
+// A cell is 8 bytes; NULL is -1 in its upper half, whatever the kind.
+enum class CellKind : int32_t {
+  kText = 0,         // low: offset, high: length
+  kInt32 = 1,        // low
+  kUint32 = 2,       // low
+  kBool = 3,         // low: 0 or 1
+  kFloat64 = 4,      // the double
+  kInt8Number = 5,   // the double; kUnsafeIntegerHigh when it does not fit
+  kBigInt = 6,       // two cells: NULL marker, then the int64
+  kTimestampTz = 7,  // double: ms since 1970, +-Infinity
+  kTimestamp = 8,    // double: the local fields as if they were UTC
+  kDate = 9,         // as kTimestamp, at midnight
+  kJson = 10,        // two cells: index in the JSON array; offset, length
+  kBytes = 11,       // low: offset, high: length
+};
+
+constexpr int32_t kNullHigh = -1;
+constexpr uint32_t kCanonicalNanHigh = 0x7FF80000u;
+constexpr uint32_t kUnsafeIntegerHigh = 0x7FF80BADu;
+
+}  // namespace pg_conduit
