@@ -144,8 +144,9 @@ function isOpenTo(file) {
  * @param {import('./database').Binaries} binaries
  */
 function usableBinaries({ bin: found, packageRoot }) {
-  if (!packageRoot || (isOpenTo(path.join(found, 'postgres')) && hydrate(packageRoot)))
+  if (!packageRoot || (isOpenTo(path.join(found, 'postgres')) && hydrate(packageRoot))) {
     return found;
+  }
   const native = path.join(directory, 'native');
   fs.cpSync(path.join(packageRoot, 'native'), native, {
     recursive: true,

@@ -186,12 +186,16 @@ void Pipeline::Drain() {
       TakeResult(std::move(result));
       continue;
     }
-    const Pending& head = fifo_.front();
-    if (head.phase == Phase::kSync || !head.answered) {
+    Pending& head = fifo_.front();
+    if (!head.answered) {
       Lose("the server's answers do not match what was sent");
       return;
     }
-    fifo_.pop_front();
+    if (head.phase == Phase::kSync) {
+      head.answered = false;  // the end of an error at commit; the Sync is still to come
+    } else {
+      fifo_.pop_front();
+    }
   }
   if (lost()) return;
   if (PQstatus(conn_.get()) == CONNECTION_BAD) {
@@ -208,7 +212,9 @@ void Pipeline::TakeResult(ResultPtr result) {
   Pending& head = fifo_.front();
   Delivery* delivery = context_.delivery;
   const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_PIPELINE_SYNC && head.phase == Phase::kSync) {
+  // At the Sync the server commits, which may fail: deferred constraints.
+  if (head.phase == Phase::kSync && status != PGRES_PIPELINE_SYNC &&
+      status != PGRES_FATAL_ERROR) {
     Lose("the server's answers do not match what was sent");
     return;
   }

@@ -15,7 +15,7 @@ const { startDatabase } = require('../scripts/database');
 
 const SCRIPTS = path.join(__dirname, '..', 'scripts');
 const ENVIRONMENT = ['DATABASE_URL', 'PG_CONDUIT_TEST_SERVER', 'PGHOST', 'PGPORT', 'PGUSER'].concat(
-  ['PGDATABASE', 'PGPASSWORD'],
+  ['PGDATABASE', 'PGPASSWORD', 'TMPDIR'],
 );
 
 async function ask(config, text, values) {
@@ -39,8 +39,9 @@ function isRunning(pid) {
 
 async function assertGone({ pid, socketDirectory }) {
   const giveUpAt = Date.now() + 15_000;
-  while ((isRunning(pid) || fs.existsSync(socketDirectory)) && Date.now() < giveUpAt)
+  while ((isRunning(pid) || fs.existsSync(socketDirectory)) && Date.now() < giveUpAt) {
     await delay(20);
+  }
   assert.equal(isRunning(pid), false, `postgres ${pid} still runs`);
   assert.equal(fs.existsSync(socketDirectory), false, `${socketDirectory} is still there`);
 }
@@ -206,13 +207,13 @@ describe('startDatabase', function () {
     });
 
     it('tells what the server said when it does not start, and leaves no folder', async () => {
-      const count = () =>
-        fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith('pg-conduit-'));
-      const before = count();
+      const folder = makeFolder();
+      fs.chmodSync(folder, 0o755);
+      process.env.TMPDIR = folder;
       await assert.rejects(startDatabase({ own: true, settings: { no_such_setting: 1 } }), {
         message: /postgres did not start[^]*no_such_setting[^]*DATABASE_URL/,
       });
-      assert.deepEqual(count(), before);
+      assert.deepEqual(fs.readdirSync(folder), []);
     });
   });
 

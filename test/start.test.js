@@ -32,9 +32,10 @@ describe('npm start', function () {
   });
 
   function start(...args) {
-    const { DATABASE_URL: _url, PGHOST: _host, ...env } = process.env;
+    // Without a value a variable is not passed on.
+    const env = { ...process.env, TMPDIR: folder, DATABASE_URL: undefined, PGHOST: undefined };
     child = spawn(process.execPath, [START, ...args], {
-      env: { ...env, TMPDIR: folder },
+      env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child.output = '';
