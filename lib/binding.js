@@ -3,6 +3,7 @@
 // Loads the addon. The only file that knows where it lies.
 
 const path = require('node:path');
+// @ts-expect-error it comes without types
 const load = require('node-gyp-build');
 
 const root = path.join(__dirname, '..');

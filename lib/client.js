@@ -28,6 +28,7 @@ const { TypeOverrides } = require('./types/type-overrides');
 
 const POOL = Symbol('pool');
 
+/** @type {readonly unknown[]} */
 const NO_VALUES = Object.freeze([]);
 const NO_OPTIONS = Object.freeze({});
 
@@ -299,10 +300,18 @@ function readArguments(text, values, callback) {
 function checkOptions(request) {
   const { options } = request;
   if (typeof request.text !== 'string') {
-    request.refusal = new ParameterError('the text of a query must be a string: { text: "select …" }');
+    request.refusal = new ParameterError(
+      'the text of a query must be a string: { text: "select …" }',
+    );
     request.text = '';
-  } else if (options.rowMode !== undefined && options.rowMode !== 'array' && options.rowMode !== null) {
-    request.refusal = new ParameterError(`rowMode must be 'array' or nothing, not ${String(options.rowMode)}`);
+  } else if (
+    options.rowMode !== undefined &&
+    options.rowMode !== 'array' &&
+    options.rowMode !== null
+  ) {
+    request.refusal = new ParameterError(
+      `rowMode must be 'array' or nothing, not ${String(options.rowMode)}`,
+    );
   } else if (options.types && typeof options.types.getTypeParser !== 'function') {
     request.refusal = new ParameterError('types must have a function getTypeParser(oid, format)');
   } else if (options.name && typeof options.name !== 'string') {

@@ -41,7 +41,7 @@ const STRERROR = Object.freeze({
 
 const WHAT_TO_DO = Object.freeze({
   '28P01': 'check user and password',
-  '28000': 'check the user, and pg_hba.conf of the server',
+  28000: 'check the user, and pg_hba.conf of the server',
   '3D000': 'check the name of the database, or create it with createdb',
   53300: 'the server has no connection left: lower the max of the pools, or use a pooler',
 });

@@ -11,6 +11,7 @@ const binding = require('./binding');
 const { connectError } = require('./connect-error');
 const delivery = require('./delivery');
 const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = require('./errors');
+const { Housekeeping } = require('./query');
 const { StatementCache } = require('./statement-cache');
 const { epochChange } = require('./statement-class');
 const ticks = require('./tick-buffer');
@@ -51,9 +52,7 @@ const TEXT_DECODED_OIDS = [16, 20, 21, 23, 26, 114, 700, 701, 3802];
 
 /** @param {TypeSource} types */
 function hasCustomTextDecoded(types) {
-  return TEXT_DECODED_OIDS.some(
-    (oid) => !isDefaultParser(oid, types.getTypeParser(oid, 'text')),
-  );
+  return TEXT_DECODED_OIDS.some((oid) => !isDefaultParser(oid, types.getTypeParser(oid, 'text')));
 }
 
 const defaultTypesCustomized = { epoch: -1, value: false };
@@ -86,7 +85,7 @@ class Connection {
   isShared = false;
   processID = 0;
   serverVersion = 0;
-  /** @type {-1 | 0 | 1 | 2 | 3 | 4} PQTransactionStatusType, as of the last time that it was idle */
+  /** PQTransactionStatusType, as of the last time that it was idle. */
   transactionStatus = TRANSACTION_IDLE;
   /** Settled since it was connected. */
   settled = 0;
@@ -338,7 +337,7 @@ class Connection {
   /**
    * The query's Sync: it is done, whatever comes.
    * @param {Query} query
-   * @param {-1 | 0 | 1 | 2 | 3 | 4} transactionStatus -1: not known
+   * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
    * @param {number} now
    */
   onSync(query, transactionStatus, now) {
@@ -506,7 +505,8 @@ class Connection {
 
   #afterSettling() {
     if (this.#held.length > 0) delivery.afterDelivery(() => this.#sendHeld());
-    if (this.inFlight === 0 && this.state === 'ending') delivery.afterDelivery(() => this.#finish());
+    if (this.inFlight === 0 && this.state === 'ending')
+      delivery.afterDelivery(() => this.#finish());
     this.#owner.onSettled();
   }
 
@@ -588,25 +588,6 @@ class Connection {
     this.inFlight = 0;
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
-  }
-}
-
-/** Stands in a slot whose answer nobody waits for. */
-class Housekeeping {
-  /** @param {Connection} connection */
-  constructor(connection) {
-    this.connection = connection;
-  }
-  addRows() {}
-  complete() {}
-  completeOther() {}
-  completeEmpty() {}
-  parsed() {}
-  failed() {}
-  skipped() {}
-  unreadable() {}
-  notSent() {
-    return true;
   }
 }
 

@@ -75,6 +75,7 @@ const cells = {
 const chunk = {
   ascii: '',
   wide: '',
+  /** @type {Buffer} */
   bytes: NO_BYTES,
   jsonText: '',
   /** @type {unknown[] | null | undefined} undefined: not parsed yet; null: cannot be */
@@ -204,11 +205,17 @@ function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
   now = performance.now();
   chunk.set(ascii, wide, json, bytes);
   const { int32 } = cells;
-  for (let at = 0; at < ints; ) {
+  for (let at = 0; at < ints;) {
     switch (int32[at]) {
       case event.rows: {
         const shape = /** @type {Shape} */ (shapes.get(int32[at + 2]));
-        slots[int32[at + 1]]?.addRows(shape, cells, chunk, firstCell + int32[at + 4], int32[at + 3]);
+        slots[int32[at + 1]]?.addRows(
+          shape,
+          cells,
+          chunk,
+          firstCell + int32[at + 4],
+          int32[at + 3],
+        );
         at += 5;
         break;
       }
@@ -231,7 +238,8 @@ function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
       }
       case event.chunk: {
         const part = (int32[at + 1] - 1) * 4;
-        if (more !== undefined) chunk.set(more[part], more[part + 1], more[part + 2], more[part + 3]);
+        if (more !== undefined)
+          chunk.set(more[part], more[part + 1], more[part + 2], more[part + 3]);
         at += 2;
         break;
       }

@@ -170,7 +170,9 @@ function parseConnectionString(text) {
       // Its default export reads the URL only; files that it names are libpq's to read.
       const parsed = require('pg-connection-string').parse(text);
       return Object.fromEntries(
-        Object.entries(parsed).filter(([, value]) => value !== null && value !== undefined && value !== ''),
+        Object.entries(parsed).filter(
+          ([, value]) => value !== null && value !== undefined && value !== '',
+        ),
       );
     } catch {
       // libpq's reason is the better one.

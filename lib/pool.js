@@ -11,7 +11,7 @@ const { EventEmitter } = require('node:events');
 const { readArguments, readOptions, settle } = require('./client');
 const { isTransient } = require('./connect-error');
 const { afterDelivery } = require('./delivery');
-const { OptionError, PoolError, StatementRefusedError, copyError } = require('./errors');
+const { PoolError, StatementRefusedError, copyError } = require('./errors');
 const { Metrics } = require('./metrics');
 const { Member } = require('./pool-member');
 const { Query } = require('./query');
@@ -35,7 +35,7 @@ const MIN_SWEEP_MILLIS = 5;
 
 class Pool extends EventEmitter {
   #settings;
-  /** @type {OptionError | undefined} why it cannot connect */
+  /** @type {import('./errors').OptionError | undefined} why it cannot connect */
   #refusal;
   #registry = new StatementRegistry();
   #metrics = new Metrics();
@@ -206,7 +206,9 @@ class Pool extends EventEmitter {
     const borrowed = this.#borrow().then((member) => this.#lend(member));
     if (callback === undefined) return borrowed;
     settle(borrowed, (error, client) =>
-      error === null ? callback(null, client, client.release) : callback(error, undefined, () => {}),
+      error === null
+        ? callback(null, client, client.release)
+        : callback(error, undefined, () => {}),
     );
     return undefined;
   }
@@ -310,7 +312,11 @@ class Pool extends EventEmitter {
 
   /** Gives out what is free, and opens what is missing. */
   #pump() {
-    for (let waiting = this.#queries.peek(); waiting !== undefined; waiting = this.#queries.peek()) {
+    for (
+      let waiting = this.#queries.peek();
+      waiting !== undefined;
+      waiting = this.#queries.peek()
+    ) {
       const member = this.#choose();
       if (member === undefined) break;
       this.#queries.shift();
@@ -354,11 +360,14 @@ class Pool extends EventEmitter {
     );
     if (oldest === Infinity) return;
     const left = oldest + connectionTimeoutMillis - performance.now();
-    this.#deadlineTimer = setTimeout(() => {
-      this.#deadlineTimer = undefined;
-      this.#expire(performance.now() - connectionTimeoutMillis);
-      this.#armDeadline();
-    }, Math.max(1, Math.ceil(left)));
+    this.#deadlineTimer = setTimeout(
+      () => {
+        this.#deadlineTimer = undefined;
+        this.#expire(performance.now() - connectionTimeoutMillis);
+        this.#armDeadline();
+      },
+      Math.max(1, Math.ceil(left)),
+    );
   }
 
   /** @param {number} before who waits since then has waited long enough */

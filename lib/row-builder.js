@@ -8,7 +8,12 @@
 
 const { Field } = require('./result');
 const { cellKind, fieldBinaryDecodable, nullHigh, unsafeIntegerHigh } = require('./wire-format');
-const { types: defaultTypes, getTypesEpoch, isDefaultParser, isIdentityParser } = require('./types');
+const {
+  types: defaultTypes,
+  getTypesEpoch,
+  isDefaultParser,
+  isIdentityParser,
+} = require('./types');
 const { TypeOverrides } = require('./types/type-overrides');
 const { ResultError } = require('./errors');
 
@@ -157,8 +162,7 @@ function cellSource(kind, at, half) {
       return `Buffer.from(chunk.bytes.subarray(i[${at}],i[${at}]+i[${at}+1]))`;
     default:
       return (
-        `(t=i[${at}])>=0?ascii.substring(t,t+i[${at}+1])` +
-        `:wide.substring(~t,~t+i[${at}+1])`
+        `(t=i[${at}])>=0?ascii.substring(t,t+i[${at}+1])` + `:wide.substring(~t,~t+i[${at}+1])`
       );
   }
 }
@@ -326,7 +330,9 @@ function propertySource(name) {
 /** @param {string} name */
 function quote(name) {
   // Line separators were not allowed in string literals before ES2019.
-  return JSON.stringify(name).replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029');
+  return JSON.stringify(name)
+    .replace(/\u2028/g, '\\u2028')
+    .replace(/\u2029/g, '\\u2029');
 }
 
 /** @param {any} row @param {string} name @param {unknown} value */

@@ -67,9 +67,7 @@ class StatementCache {
 
   /** @param {string} text */
   hasRoomFor(text) {
-    return (
-      this.#statements.size < this.maxCount && this.#length + text.length <= this.maxLength
-    );
+    return this.#statements.size < this.maxCount && this.#length + text.length <= this.maxLength;
   }
 
   /**

@@ -25,9 +25,7 @@ class StatementInfo {
   /** @param {number} millis */
   observe(millis) {
     this.averageMillis =
-      this.averageMillis < 0
-        ? millis
-        : this.averageMillis + NEWEST * (millis - this.averageMillis);
+      this.averageMillis < 0 ? millis : this.averageMillis + NEWEST * (millis - this.averageMillis);
   }
 }
 

@@ -52,6 +52,7 @@ function chooseLibpq(wish) {
     } catch (/** @type {any} */ systemError) {
       throw new Error(
         `${error.message}\nAn installed libpq could serve instead, but:\n${systemError.message}`,
+        { cause: systemError },
       );
     }
   }

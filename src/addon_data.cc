@@ -124,8 +124,9 @@ void AddonData::SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes) {
 }
 
 void AddonData::ReadCommands() {
-  if (command_data_ == nullptr || command_data_[kHeaderUsed] <= static_cast<int32_t>(kHeaderSize)) return;
+  if (command_data_ == nullptr) return;
   const auto used = static_cast<size_t>(command_data_[kHeaderUsed]);
+  if (used <= kHeaderSize) return;
   const auto units = static_cast<size_t>(command_data_[kHeaderTextLength]);
   const auto bytes = static_cast<size_t>(command_data_[kHeaderBytesLength]);
   const Napi::HandleScope scope(env_);
@@ -151,10 +152,10 @@ void AddonData::ReadCommands() {
   command_data_[kHeaderUsed] = kHeaderSize;
   command_data_[kHeaderTextLength] = 0;
   command_data_[kHeaderBytesLength] = 0;
-  const bool read = used <= command_capacity_ && bytes <= byte_capacity_ &&
-                    reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,
-                                 std::string_view(text_.get(), size), units,
-                                 std::string_view(byte_data_, bytes));
+  const bool read =
+      used <= command_capacity_ && bytes <= byte_capacity_ &&
+      reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,
+                   std::string_view(text_.get(), size), units, std::string_view(byte_data_, bytes));
   if (!read) {
     napi_fatal_error("pg_conduit::AddonData::ReadCommands", NAPI_AUTO_LENGTH,
                      "the command buffer is damaged", NAPI_AUTO_LENGTH);
@@ -236,9 +237,8 @@ void AddonData::Deliver() {
   // JavaScript may send and close, which writes to the next delivery.
   delivery_.Clear();
   napi_value result = nullptr;
-  const napi_status status =
-      napi_make_callback(env_, *async_context_, tick_.Value(), deliver_.Value(),
-                         4 + kChunkParts, arguments, &result);
+  const napi_status status = napi_make_callback(
+      env_, *async_context_, tick_.Value(), deliver_.Value(), 4 + kChunkParts, arguments, &result);
   if (status == napi_pending_exception) {
     napi_value error = nullptr;
     if (napi_get_and_clear_last_exception(env_, &error) == napi_ok) {

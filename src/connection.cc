@@ -11,6 +11,7 @@ namespace {
 std::vector<std::string> ToStrings(const Napi::Value& value) {
   std::vector<std::string> strings;
   const auto array = value.As<Napi::Array>();
+  strings.reserve(array.Length());
   for (uint32_t index = 0; index < array.Length(); ++index) {
     strings.push_back(array.Get(index).ToString().Utf8Value());
   }
@@ -75,8 +76,7 @@ void Connection::JS_SetLoopRef(const Napi::CallbackInfo& info) {
 
 Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {
   Napi::Object object = Napi::Object::New(info.Env());
-  const PipelineCounters counters =
-      pipeline_ != nullptr ? pipeline_->counters() : last_counters_;
+  const PipelineCounters counters = pipeline_ != nullptr ? pipeline_->counters() : last_counters_;
   const auto set = [&](const char* name, uint64_t value) {
     object.Set(name, Napi::Number::New(info.Env(), static_cast<double>(value)));
   };

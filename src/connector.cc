@@ -16,6 +16,8 @@ void Connector::Start(const std::vector<std::string>& keywords,
                       const std::vector<std::string>& values) {
   std::vector<const char*> keyword_pointers;
   std::vector<const char*> value_pointers;
+  keyword_pointers.reserve(keywords.size() + 1);
+  value_pointers.reserve(values.size() + 1);
   for (const std::string& keyword : keywords) keyword_pointers.push_back(keyword.c_str());
   for (const std::string& value : values) value_pointers.push_back(value.c_str());
   keyword_pointers.push_back(nullptr);
@@ -46,8 +48,8 @@ void Connector::Advance(PostgresPollingStatusType state) {
     case PGRES_POLLING_READING:
     case PGRES_POLLING_WRITING:
     case PGRES_POLLING_ACTIVE:
-      watcher_ = SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this,
-                                       true);
+      watcher_ =
+          SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this, true);
       if (watcher_ == nullptr ||
           !watcher_->Watch(state == PGRES_POLLING_READING ? UV_READABLE : UV_WRITABLE)) {
         Fail("the event loop cannot watch the connection's socket");

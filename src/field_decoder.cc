@@ -50,8 +50,8 @@ uint64_t ReadBigEndian(std::string_view bytes) {
   return value;
 }
 
-uint16_t ReadUint16(const char* at) {
-  return static_cast<uint16_t>(ReadBigEndian(std::string_view(at, 2)));
+uint16_t ReadUint16(std::string_view bytes, size_t at) {
+  return static_cast<uint16_t>(ReadBigEndian(bytes.substr(at, 2)));
 }
 
 uint64_t PackPair(int32_t low, int32_t high) {
@@ -154,8 +154,8 @@ bool PutTime(int64_t micros, Delivery* delivery, uint64_t* cell) {
   int length = std::snprintf(text, sizeof(text), "%02d:%02d:%02d", seconds / 3600,
                              seconds / 60 % 60, seconds % 60);
   if (fraction != 0) {
-    length += std::snprintf(text + length, sizeof(text) - static_cast<size_t>(length), ".%06d",
-                            fraction);
+    length +=
+        std::snprintf(text + length, sizeof(text) - static_cast<size_t>(length), ".%06d", fraction);
     while (text[length - 1] == '0') --length;
   }
   return PutText(std::string_view(text, static_cast<size_t>(length)), delivery, cell);
@@ -179,10 +179,10 @@ bool PutNumeric(std::string_view value, Delivery* delivery, uint64_t* cell) {
   constexpr size_t kHeader = 8;
   constexpr int kMaxScale = 0x3FFF;
   if (value.size() < kHeader) return false;
-  const int digits = ReadUint16(value.data());
-  const int weight = static_cast<int16_t>(ReadUint16(value.data() + 2));
-  const uint16_t sign = ReadUint16(value.data() + 4);
-  const int scale = ReadUint16(value.data() + 6);
+  const int digits = ReadUint16(value, 0);
+  const int weight = static_cast<int16_t>(ReadUint16(value, 2));
+  const uint16_t sign = ReadUint16(value, 4);
+  const int scale = ReadUint16(value, 6);
   if (value.size() != kHeader + static_cast<size_t>(digits) * 2 || scale > kMaxScale) return false;
   switch (sign) {
     case 0x0000:
@@ -199,7 +199,7 @@ bool PutNumeric(std::string_view value, Delivery* delivery, uint64_t* cell) {
   }
   const auto group = [&](int index) -> int {
     if (index < 0 || index >= digits) return 0;
-    return ReadUint16(value.data() + kHeader + static_cast<size_t>(index) * 2);
+    return ReadUint16(value, kHeader + static_cast<size_t>(index) * 2);
   };
   std::string text;
   if (sign == 0x4000) text.push_back('-');
@@ -208,7 +208,8 @@ bool PutNumeric(std::string_view value, Delivery* delivery, uint64_t* cell) {
     text.push_back('0');
   } else {
     for (int index = 0; index <= weight; ++index) {
-      const int length = std::snprintf(four, sizeof(four), index == 0 ? "%d" : "%04d", group(index));
+      const int length =
+          std::snprintf(four, sizeof(four), index == 0 ? "%d" : "%04d", group(index));
       text.append(four, static_cast<size_t>(length));
     }
   }

@@ -40,6 +40,7 @@ class LoopTurn {
   void Forget(const Pipeline* pipeline);
   // Something waits to be delivered: the loop must neither sleep nor end.
   void RequestDelivery();
+
  private:
   struct Handles;
 

@@ -131,6 +131,7 @@ bool ParamReader::ReadRecord() {
       }
       const ParamArrays params{count, values_.data(), lengths_.data(), formats_.data()};
       if (static_cast<Command>(command) == Command::kQuery) {
+        // TakeText has seen the NUL. NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
         pipeline->SendQuery(slot, static_cast<uint32_t>(flags), text.data(), params);
       } else {
         pipeline->SendExecute(slot, static_cast<uint32_t>(flags), statement, params);
@@ -143,6 +144,7 @@ bool ParamReader::ReadRecord() {
       } else if (text.size() > kMaxMessage) {
         pipelines_->NotSent(slot, NotSentReason::kTooLarge, 0);
       } else {
+        // TakeText has seen the NUL. NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
         pipeline->SendParse(slot, statement, text.data());
       }
       return true;

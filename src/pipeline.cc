@@ -49,8 +49,8 @@ Pipeline::~Pipeline() {
 
 bool Pipeline::Start(bool loop_ref, std::string* message) {
   loop_ref_ = loop_ref;
-  watcher_ = SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this,
-                                   loop_ref);
+  watcher_ =
+      SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this, loop_ref);
   if (watcher_ == nullptr || !Watch()) {
     *message = "the event loop cannot watch the connection's socket";
     return false;
@@ -213,8 +213,7 @@ void Pipeline::TakeResult(ResultPtr result) {
   Delivery* delivery = context_.delivery;
   const ExecStatusType status = PQresultStatus(result.get());
   // At the Sync the server commits, which may fail: deferred constraints.
-  if (head.phase == Phase::kSync && status != PGRES_PIPELINE_SYNC &&
-      status != PGRES_FATAL_ERROR) {
+  if (head.phase == Phase::kSync && status != PGRES_PIPELINE_SYNC && status != PGRES_FATAL_ERROR) {
     Lose("the server's answers do not match what was sent");
     return;
   }

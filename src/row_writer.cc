@@ -88,8 +88,7 @@ const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t fl
   Shape shape{next_shape_id_++, 0, {}};
   shape.columns.reserve(static_cast<size_t>(columns));
   for (int column = 0; column < columns; ++column) {
-    shape.columns.push_back(
-        PlanColumn(PQftype(result, column), PQfformat(result, column), flags));
+    shape.columns.push_back(PlanColumn(PQftype(result, column), PQfformat(result, column), flags));
     shape.cells_per_row += static_cast<size_t>(shape.columns.back().cells);
   }
   const Shape& added = shapes_.emplace(key_, std::move(shape)).first->second;

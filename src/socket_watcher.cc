@@ -33,10 +33,11 @@ SocketWatcher::~SocketWatcher() {
 
 bool SocketWatcher::Watch(int events) {
   if (events == events_) return true;
-  const int result = uv_poll_start(&handle_->poll, events, [](uv_poll_t* poll, int status, int ready) {
-    Owner* owner = static_cast<Handle*>(poll->data)->owner;
-    if (owner != nullptr) owner->OnSocketEvent(status, ready);
-  });
+  const int result =
+      uv_poll_start(&handle_->poll, events, [](uv_poll_t* poll, int status, int ready) {
+        Owner* owner = static_cast<Handle*>(poll->data)->owner;
+        if (owner != nullptr) owner->OnSocketEvent(status, ready);
+      });
   events_ = result == 0 ? events : 0;
   return result == 0;
 }

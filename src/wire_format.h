@@ -37,9 +37,9 @@ enum class ParamKind : int32_t {
 
 // How the rows of one execution are to be delivered.
 enum ExecuteFlags : uint32_t {
-  kFlagRawText = 1u << 0,       // every cell as the server's text
-  kFlagBinary = 1u << 1,        // ask the server for binary format
-  kFlagInt8Shift = 2,           // two bits: Int8Mode
+  kFlagRawText = 1u << 0,  // every cell as the server's text
+  kFlagBinary = 1u << 1,   // ask the server for binary format
+  kFlagInt8Shift = 2,      // two bits: Int8Mode
   kFlagInt8Mask = 3u << kFlagInt8Shift,
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
@@ -50,24 +50,24 @@ enum class Int8Mode : uint32_t { kString = 0, kNumber = 1, kBigInt = 2 };
 // A text is (offset, length) in UTF-16 units: offset >= 0 points into the
 // chunk's ASCII string, ~offset into its wide string.
 enum class Event : int32_t {
-  kChunk = 1,          // index: texts below refer to this chunk
-  kShape = 2,          // id, field count, then kShapeFieldInts per field
-  kShapesCleared = 3,  // ids given so far are void
-  kRows = 4,           // slot, shape id, row count, first cell
-  kComplete = 5,       // slot, CommandTag, affected rows low, high
-  kCompleteOther = 6,  // slot, tag text
-  kEmptyQuery = 7,     // slot
-  kError = 8,          // slot, phase, field count, then (code, text) per field
-  kAborted = 9,        // slot, phase
-  kSync = 10,          // slot, transaction status, or -1 while more is pending
-  kNotSent = 11,       // slot, NotSentReason, detail
-  kUnreadable = 12,    // slot, column
-  kConnected = 13,     // connection, process id, server version
-  kConnectFailed = 14, // connection, message text
-  kLost = 15,          // connection, message text, slot count, slots
-  kNotice = 16,        // connection, field count, then (code, text) per field
-  kNotification = 17,  // connection, process id, channel text, payload text
-  kParsed = 18,        // slot
+  kChunk = 1,           // index: texts below refer to this chunk
+  kShape = 2,           // id, field count, then kShapeFieldInts per field
+  kShapesCleared = 3,   // ids given so far are void
+  kRows = 4,            // slot, shape id, row count, first cell
+  kComplete = 5,        // slot, CommandTag, affected rows low, high
+  kCompleteOther = 6,   // slot, tag text
+  kEmptyQuery = 7,      // slot
+  kError = 8,           // slot, phase, field count, then (code, text) per field
+  kAborted = 9,         // slot, phase
+  kSync = 10,           // slot, transaction status, or -1 while more is pending
+  kNotSent = 11,        // slot, NotSentReason, detail
+  kUnreadable = 12,     // slot, column
+  kConnected = 13,      // connection, process id, server version
+  kConnectFailed = 14,  // connection, message text
+  kLost = 15,           // connection, message text, slot count, slots
+  kNotice = 16,         // connection, field count, then (code, text) per field
+  kNotification = 17,   // connection, process id, channel text, payload text
+  kParsed = 18,         // slot
 };
 
 constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,
@@ -79,7 +79,7 @@ enum class Phase : int32_t { kParse = 0, kExecute = 1, kClose = 2, kSync = 3 };
 
 enum class NotSentReason : int32_t {
   kConnectionGone = 0,
-  kNulByte = 1,   // detail: parameter index, -1 for the statement text
+  kNulByte = 1,  // detail: parameter index, -1 for the statement text
   kTooLarge = 2,
 };
 
