@@ -506,7 +506,7 @@ class Connection {
   #afterSettling() {
     if (this.#held.length > 0) delivery.afterDelivery(() => this.#sendHeld());
     if (this.inFlight === 0 && this.state === 'ending')
-      delivery.afterDelivery(() => this.#finish());
+      {delivery.afterDelivery(() => this.#finish());}
     this.#owner.onSettled();
   }
 

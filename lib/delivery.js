@@ -238,8 +238,9 @@ function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
       }
       case event.chunk: {
         const part = (int32[at + 1] - 1) * 4;
-        if (more !== undefined)
+        if (more !== undefined) {
           chunk.set(more[part], more[part + 1], more[part + 2], more[part + 3]);
+        }
         at += 2;
         break;
       }

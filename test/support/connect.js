@@ -19,13 +19,13 @@ function connectionString() {
 
 /**
  * Own tables only: the server may be somebody's own.
- * @param {Record<string, any>} [options]
+ * @param {Record<string, any>} [given]
  */
-function options(options) {
+function options(given) {
   return {
     connectionString: connectionString(),
     options: `-c search_path=${SCHEMA},public`,
-    ...options,
+    ...given,
   };
 }
 
