@@ -4,24 +4,21 @@
 // settles them. The native Pipeline owns the order; here queries are known by
 // their slots. Made by client.js.
 
-const dns = require('node:dns/promises');
-const net = require('node:net');
-
 const binding = require('./binding');
 const { connectError } = require('./connect-error');
+const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
 const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = require('./errors');
 const { Housekeeping } = require('./query');
+const { resolveHosts } = require('./resolve-hosts');
 const { StatementCache } = require('./statement-cache');
 const { epochChange } = require('./statement-class');
 const ticks = require('./tick-buffer');
-const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
 const { flag, int8Mode } = require('./wire-format');
 
 /**
  * @typedef {import('./query').Query} Query
  * @typedef {import('./statement-cache').Statement} Statement
- * @typedef {import('./row-builder').TypeSource} TypeSource
  *
  * What a connection tells the one who made it.
  * @typedef {object} Owner
@@ -33,8 +30,9 @@ const { flag, int8Mode } = require('./wire-format');
  * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
  */
 
-/** PQTRANS_IDLE and PQTRANS_INTRANS, PQTRANS_INERROR; -1 is "not known: more is in flight". */
+/** PQTRANS_IDLE; above it are the states of a transaction. */
 const TRANSACTION_IDLE = 0;
+const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 
 /** More text and bytes than this wait here instead of in libpq's buffer. */
 const MAX_BYTES_IN_FLIGHT = 32 << 20;
@@ -46,31 +44,6 @@ const MAX_BYTES_IN_FLIGHT = 32 << 20;
 const SLOW_MILLIS = 5;
 /** A head that has run for so long, and twice what was expected, is overdue. */
 const OVERDUE_MILLIS = 10;
-
-/** Types that the addon decodes from text itself, so that their parsers are not asked. */
-const TEXT_DECODED_OIDS = [16, 20, 21, 23, 26, 114, 700, 701, 3802];
-
-/** @param {TypeSource} types */
-function hasCustomTextDecoded(types) {
-  return TEXT_DECODED_OIDS.some((oid) => !isDefaultParser(oid, types.getTypeParser(oid, 'text')));
-}
-
-const defaultTypesCustomized = { epoch: -1, value: false };
-
-/**
- * Whether the rows of a statement whose columns are not known yet must come as
- * text for the sake of somebody's parser.
- * @param {TypeSource} types
- */
-function needsRawText(types) {
-  if (types !== defaultTypes) return hasCustomTextDecoded(types);
-  const epoch = getTypesEpoch();
-  if (defaultTypesCustomized.epoch !== epoch) {
-    defaultTypesCustomized.epoch = epoch;
-    defaultTypesCustomized.value = hasCustomTextDecoded(types);
-  }
-  return defaultTypesCustomized.value;
-}
 
 class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
@@ -85,7 +58,7 @@ class Connection {
   isShared = false;
   processID = 0;
   serverVersion = 0;
-  /** PQTransactionStatusType, as of the last time that it was idle. */
+  /** PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. */
   transactionStatus = TRANSACTION_IDLE;
   /** Settled since it was connected. */
   settled = 0;
@@ -106,6 +79,7 @@ class Connection {
   #connectTimer = undefined;
   /** @type {Error | undefined} */
   #connectFailure = undefined;
+  #isPoisoned = false;
   #bytesInFlight = 0;
   /** @type {Query[]} first in, first out: what waits for bytes to leave */
   #held = [];
@@ -165,6 +139,7 @@ class Connection {
         this.#startConnecting().catch(reject);
       });
       this.state = 'ready';
+      this.headSince = performance.now();
       this.#sendHeld();
     } catch (error) {
       this.#connectFailure = /** @type {Error} */ (error);
@@ -242,16 +217,17 @@ class Connection {
   /** @param {Query} query */
   #send(query) {
     this.#bytesInFlight += query.size;
+    this.transactionStatus = -1;
     const statement = this.#chooseStatement(query);
     const slot = delivery.takeSlot(query);
     ticks.begin();
     try {
       if (statement === undefined) {
-        const flags = this.#int8Flags | (needsRawText(query.types) ? flag.rawText : 0);
+        const flags = this.#int8Flags | unpreparedFlags(query.types);
         ticks.writeQuery(this.id, slot, flags, query.text, query.values);
       } else {
         if (query.leads) ticks.writeParse(this.id, slot, statement.id, statement.text);
-        const flags = this.#int8Flags | this.#decodeFlags(statement, query.types);
+        const flags = this.#int8Flags | preparedFlags(statement, query.types);
         ticks.writeExecute(this.id, slot, flags, statement.id, query.values);
       }
     } catch (error) {
@@ -294,29 +270,6 @@ class Connection {
     return statements.add(query.text);
   }
 
-  /**
-   * Binary when every column has a binary decoder and nobody's parser wants
-   * text. Known only after a first execution, whose columns can then not change
-   * any more: the server would refuse it (RevalidateCachedQuery).
-   * @param {Statement} statement
-   * @param {TypeSource} types
-   */
-  #decodeFlags(statement, types) {
-    const { shape } = statement;
-    if (shape === undefined) return needsRawText(types) ? flag.rawText : 0;
-    const epoch = getTypesEpoch();
-    if (statement.flagsEpoch === epoch && statement.flagsTypes === types) return statement.flags;
-    let flags = 0;
-    if (shape.hasCustomParser(types)) flags = flag.rawText;
-    else if (shape.isBinaryDecodable) flags = flag.binary;
-    if (types === defaultTypes) {
-      statement.flagsEpoch = epoch;
-      statement.flagsTypes = types;
-      statement.flags = flags;
-    }
-    return flags;
-  }
-
   /** @param {Statement} statement that the cache has given up; in use, it is left to the session */
   #closeStatement(statement) {
     if (statement.users > 0 || statement.isClosed || this.state !== 'ready') return;
@@ -341,8 +294,14 @@ class Connection {
    * @param {number} now
    */
   onSync(query, transactionStatus, now) {
-    if (transactionStatus >= 0) this.transactionStatus = transactionStatus;
+    this.transactionStatus = transactionStatus;
     if (query instanceof Housekeeping) return;
+    if (this.#isPoisoned) {
+      this.#forget(query);
+      query.reject(poisonedError());
+      this.#owner.onSettled();
+      return;
+    }
     // What was waited for is the head's; who comes with it costs nothing.
     query.info.observe(now - this.headSince);
     this.headSince = now;
@@ -354,6 +313,10 @@ class Connection {
         else statement.isReady = true;
       }
       if (statement.shape === undefined) statement.shape = query.shape;
+    }
+    if (this.isShared && (transactionStatus > TRANSACTION_IDLE || TAG_OF_BEGIN.test(query.tag))) {
+      this.#leaveTransaction(query);
+      return;
     }
     const { error } = query;
     if (error === undefined) {
@@ -368,7 +331,6 @@ class Connection {
       query.reject(error);
     }
     this.#afterSettling();
-    if (this.isShared && transactionStatus > TRANSACTION_IDLE) this.#leaveTransaction();
   }
 
   /** Nothing of it will be answered: the connection is gone. @param {Query} query */
@@ -385,17 +347,22 @@ class Connection {
    */
   onLost(message, queries) {
     const wasEnding = this.state === 'ending' || this.state === 'closed';
-    const cause = this.#lastFatal;
+    // The server's last words may have come as the answer to a query.
+    const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     const text = wasEnding ? 'Connection terminated' : 'Connection terminated unexpectedly';
     const detail = cause?.message ?? message.trim().split('\n')[0];
     for (const query of queries) {
       if (query instanceof Housekeeping) continue;
-      const outcome = query.wasSkipped ? 'not-run' : 'unknown';
+      this.#forget(query);
+      if (this.#isPoisoned) {
+        query.reject(poisonedError());
+        continue;
+      }
       query.reject(
         new ConnectionError(`${text}: ${detail}`, {
           code: 'ECONNRESET',
           cause: query.error ?? cause,
-          outcome,
+          outcome: query.wasSkipped ? 'not-run' : 'unknown',
         }),
       );
     }
@@ -467,18 +434,20 @@ class Connection {
     }
   }
 
-  /** A shared connection that somebody brought into a transaction is never used again. */
-  #leaveTransaction() {
-    this.isShared = false;
+  /**
+   * Somebody brought a shared connection into a transaction, past the check of
+   * its text. What came behind is in that transaction: the connection is closed,
+   * which rolls all of it back, and nobody is told that it was done.
+   * @param {Query} query the first that is known to be inside
+   */
+  #leaveTransaction(query) {
+    this.#isPoisoned = true;
+    this.#forget(query);
+    query.reject(poisonedError());
     delivery.afterDelivery(() => {
-      if (this.state !== 'ready') return;
-      const error = new ConnectionError(
-        'a statement left the shared connection inside a transaction; it was rolled back',
-      );
-      this.state = 'ending';
-      this.#native.close();
-      this.#close();
-      this.#owner.onLost(error);
+      if (this.state === 'closed') return;
+      this.#owner.onLost(poisonedError());
+      this.destroy();
     });
   }
 
@@ -505,8 +474,9 @@ class Connection {
 
   #afterSettling() {
     if (this.#held.length > 0) delivery.afterDelivery(() => this.#sendHeld());
-    if (this.inFlight === 0 && this.state === 'ending')
-      {delivery.afterDelivery(() => this.#finish());}
+    if (this.inFlight === 0 && this.state === 'ending') {
+      delivery.afterDelivery(() => this.#finish());
+    }
     this.#owner.onSettled();
   }
 
@@ -564,8 +534,6 @@ class Connection {
       return;
     }
     this.state = 'ending';
-    // What has been written goes out with it, or is reported as not sent.
-    ticks.submit();
     this.#native.close();
     if (this.inFlight === 0) this.#close();
   }
@@ -585,7 +553,6 @@ class Connection {
       this.#forget(query);
       query.reject(this.#closedError());
     }
-    this.inFlight = 0;
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }
@@ -601,6 +568,13 @@ function sizeOf(query) {
   return size;
 }
 
+function poisonedError() {
+  return new ConnectionError(
+    'a statement began a transaction on a connection that others share; the connection was ' +
+      'closed and everything in the transaction rolled back: use pool.connect() for transactions',
+  );
+}
+
 /** @param {() => string | Promise<string>} password */
 async function askPassword(password) {
   const value = await password();
@@ -608,54 +582,6 @@ async function askPassword(password) {
     throw new ConnectionError('the password function must return a string, or a promise of one');
   }
   return value;
-}
-
-/**
- * libpq would resolve names itself, and block the event loop.
- * @param {Readonly<Record<string, string>>} conninfo
- * @returns {Promise<Record<string, string>>} with `hostaddr` beside `host`
- */
-async function resolveHosts(conninfo) {
-  const defaults = binding.conninfoDefaults();
-  const host = conninfo.host ?? defaults.host ?? 'localhost';
-  // With a service file libpq knows better which host is meant.
-  if (conninfo.hostaddr || defaults.hostaddr || (conninfo.service && !conninfo.host)) {
-    return { ...conninfo };
-  }
-  const names = host.split(',');
-  const ports = (conninfo.port ?? defaults.port ?? '').split(',');
-  /** @type {{ name: string, address: string, port: string }[]} */
-  const targets = [];
-  /** @type {Error | undefined} */
-  let failure;
-  for (const [index, name] of names.entries()) {
-    const port = ports.length > 1 ? (ports[index] ?? '') : ports[0];
-    if (name === '' || name.startsWith('/') || name.startsWith('@') || net.isIP(name) !== 0) {
-      targets.push({ name, address: net.isIP(name) !== 0 ? name : '', port });
-      continue;
-    }
-    try {
-      for (const { address } of await dns.lookup(name, { all: true })) {
-        targets.push({ name, address, port });
-      }
-    } catch (error) {
-      failure = hostNotFound(name, /** @type {NodeJS.ErrnoException} */ (error));
-    }
-  }
-  if (targets.length === 0) throw /** @type {Error} */ (failure);
-  const list = (/** @type {'name' | 'address' | 'port'} */ key) =>
-    targets.map((target) => target[key]).join(',');
-  return { ...conninfo, host: list('name'), hostaddr: list('address'), port: list('port') };
-}
-
-/** @param {string} name @param {NodeJS.ErrnoException} cause */
-function hostNotFound(name, cause) {
-  return new ConnectionError(`the host "${name}" cannot be found: check the host option`, {
-    code: cause.code,
-    errno: cause.errno,
-    syscall: cause.syscall,
-    cause,
-  });
 }
 
 module.exports = { Connection };

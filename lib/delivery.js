@@ -178,12 +178,11 @@ const afterwards = [];
  * @param {() => void} callback
  */
 function afterDelivery(callback) {
-  afterwards.push(callback);
+  if (isDelivering) afterwards.push(callback);
+  else queueMicrotask(callback);
 }
 
-let deliveries = 0;
-/** performance.now() at the current delivery. */
-let now = 0;
+let isDelivering = false;
 
 /**
  * @param {number} ints how many ints of events
@@ -201,8 +200,8 @@ function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
     cells.float64 = new Float64Array(inbox);
     cells.bigInt64 = new BigInt64Array(inbox);
   }
-  ++deliveries;
-  now = performance.now();
+  isDelivering = true;
+  const now = performance.now();
   chunk.set(ascii, wide, json, bytes);
   const { int32 } = cells;
   for (let at = 0; at < ints;) {
@@ -309,6 +308,7 @@ function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
   // These may add to the list.
   for (let index = 0; index < afterwards.length; ++index) afterwards[index]();
   afterwards.length = 0;
+  isDelivering = false;
 }
 
 /** @param {number} id */
@@ -357,5 +357,4 @@ module.exports = {
   addConnection,
   connecting,
   afterDelivery,
-  deliveryCount: () => deliveries,
 };

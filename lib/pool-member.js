@@ -88,9 +88,10 @@ class Member {
     const { connection } = this;
     /** @type {string[]} */
     const texts = [];
-    const mayBeInTransaction =
-      connection.inFlight > 0 ? connection.hasTouchedTransaction : connection.transactionStatus > 0;
-    if (mayBeInTransaction) texts.push('ROLLBACK');
+    // 0 is known to be idle; anything else, with such statements, may be a transaction.
+    if (connection.hasTouchedTransaction && connection.transactionStatus !== 0) {
+      texts.push('ROLLBACK');
+    }
     if (connection.hasTouchedSession) texts.push('DISCARD ALL');
     connection.hasTouchedTransaction = false;
     connection.hasTouchedSession = false;

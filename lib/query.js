@@ -44,6 +44,8 @@ class Query {
   shape = undefined;
   /** @type {Error | undefined} the first one */
   error = undefined;
+  /** Its error ended the session. */
+  wasFatal = false;
   /** The server skipped it because of an earlier error in the same Sync. */
   wasSkipped = false;
   /** Full command tag, where it is not one of commandTags. */
@@ -130,6 +132,7 @@ class Query {
   /** @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
   failed(failedPhase, diagnostics) {
     if (failedPhase === phase.parse) this.parseFailed = true;
+    if (diagnostics.V === 'FATAL' || diagnostics.V === 'PANIC') this.wasFatal = true;
     this.error ??= new DatabaseError(diagnostics);
   }
 

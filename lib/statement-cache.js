@@ -16,11 +16,9 @@ class Statement {
   lastUsed = 0;
   /** @type {import('./row-builder').Shape | undefined} columns, once it has returned rows */
   shape = undefined;
-  /** Flags of an execution, with what they were computed for. */
+  /** Flags of an execution under the default types, and the epoch of those. */
   flags = 0;
   flagsEpoch = -1;
-  /** @type {unknown} */
-  flagsTypes = undefined;
 
   /** @param {number} id @param {string} text */
   constructor(id, text) {

@@ -1,0 +1,60 @@
+'use strict';
+
+// When the next attempt to connect may start, after others have failed: later
+// each time, up to a limit, with jitter so that many processes do not come
+// back at once. Used by pool.js alone.
+
+const FIRST_MILLIS = 50;
+const MAX_MILLIS = 1000;
+
+class Backoff {
+  #failures = 0;
+  #nextAt = 0;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer = undefined;
+  /** @type {Error | undefined} */
+  lastError = undefined;
+
+  /** Whether the last attempt failed. */
+  get isActive() {
+    return this.#failures > 0;
+  }
+
+  /** Whether an attempt may start now. */
+  get isOver() {
+    return performance.now() >= this.#nextAt;
+  }
+
+  succeeded() {
+    this.#failures = 0;
+    this.#nextAt = 0;
+    this.lastError = undefined;
+  }
+
+  /** @param {Error} error */
+  failed(error) {
+    const millis = Math.min(FIRST_MILLIS * 2 ** this.#failures, MAX_MILLIS);
+    ++this.#failures;
+    this.lastError = error;
+    this.#nextAt = performance.now() + millis * (0.5 + 0.5 * Math.random());
+  }
+
+  /** @param {() => void} callback runs once, when an attempt may start */
+  whenOver(callback) {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        callback();
+      },
+      Math.max(1, this.#nextAt - performance.now()),
+    );
+  }
+
+  cancel() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+module.exports = { Backoff };

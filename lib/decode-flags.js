@@ -1,0 +1,63 @@
+'use strict';
+
+// In which form the rows of an execution are asked for: as the server's text,
+// when somebody's parser wants it; in binary, when the addon can decode every
+// column; else as text that the addon decodes. Used by connection.js.
+
+const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
+const { flag } = require('./wire-format');
+
+/**
+ * @typedef {import('./row-builder').TypeSource} TypeSource
+ * @typedef {import('./statement-cache').Statement} Statement
+ */
+
+/** Types that the addon decodes from text itself, so that their parsers are not asked. */
+const TEXT_DECODED_OIDS = [16, 20, 21, 23, 26, 114, 700, 701, 3802];
+
+/** @param {TypeSource} types */
+function hasCustomTextDecoded(types) {
+  return TEXT_DECODED_OIDS.some((oid) => !isDefaultParser(oid, types.getTypeParser(oid, 'text')));
+}
+
+const ofDefaultTypes = { epoch: -1, flags: 0 };
+
+/**
+ * For a statement whose columns are not known yet.
+ * @param {TypeSource} types
+ * @returns {number}
+ */
+function unpreparedFlags(types) {
+  if (types !== defaultTypes) return hasCustomTextDecoded(types) ? flag.rawText : 0;
+  const epoch = getTypesEpoch();
+  if (ofDefaultTypes.epoch !== epoch) {
+    ofDefaultTypes.epoch = epoch;
+    ofDefaultTypes.flags = hasCustomTextDecoded(types) ? flag.rawText : 0;
+  }
+  return ofDefaultTypes.flags;
+}
+
+/**
+ * For a prepared statement. Its columns are known only after a first execution,
+ * and then cannot change any more: the server would refuse to run it
+ * (RevalidateCachedQuery).
+ * @param {Statement} statement
+ * @param {TypeSource} types
+ * @returns {number}
+ */
+function preparedFlags(statement, types) {
+  const { shape } = statement;
+  if (shape === undefined) return unpreparedFlags(types);
+  const epoch = getTypesEpoch();
+  if (types === defaultTypes && statement.flagsEpoch === epoch) return statement.flags;
+  let flags = 0;
+  if (shape.hasCustomParser(types)) flags = flag.rawText;
+  else if (shape.isBinaryDecodable) flags = flag.binary;
+  if (types === defaultTypes) {
+    statement.flagsEpoch = epoch;
+    statement.flags = flags;
+  }
+  return flags;
+}
+
+module.exports = { unpreparedFlags, preparedFlags };

@@ -1,0 +1,747 @@
+// The public types, written by hand. They say what lib/index.js exports does; test/types/ checks them.
+
+import { EventEmitter } from 'node:events';
+
+// --- Options --------------------------------------------------------------------
+
+/** How a `bigint` (int8) column arrives. */
+export type Int8Mode = 'string' | 'number' | 'bigint';
+
+/**
+ * Keywords of libpq that pass through as they are. Their meaning and defaults, environment variables
+ * (`PGHOST`, `PGSSLMODE`, …), the password file and the service file included, are those of the
+ * PostgreSQL documentation, "Parameter Key Words".
+ */
+export interface LibpqOptions {
+  /** Address of the host, so that no name is looked up; `host` is then what a certificate is checked for. */
+  hostaddr?: string;
+  /** Name of a section in the service file. */
+  service?: string;
+  /** Password file. Default: `~/.pgpass`. */
+  passfile?: string;
+  /** Shown in `pg_stat_activity` and in the server's log. */
+  application_name?: string;
+  /** The same, where `application_name` is not given. */
+  fallback_application_name?: string;
+  /** Command-line options for the server: `'-c search_path=app -c work_mem=64MB'`. */
+  options?: string;
+  /** Seconds for each host that is tried. See also `connectionTimeoutMillis`, which limits the whole. */
+  connect_timeout?: number | string;
+  /** Whether TLS is used and what is verified. libpq's default: `prefer`. */
+  sslmode?: 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+  /** Name of a file with the certificates of the authorities to trust, or `system`. */
+  sslrootcert?: string;
+  /** Name of a file with the client's certificate. */
+  sslcert?: string;
+  /** Name of a file with the client's key. */
+  sslkey?: string;
+  /** What decrypts `sslkey`. */
+  sslpassword?: string;
+  /** Whether a client certificate is sent. libpq's default: `allow`. */
+  sslcertmode?: 'disable' | 'allow' | 'require';
+  /** Name of a file with revoked certificates. */
+  sslcrl?: string;
+  /** Name of a folder with revoked certificates. */
+  sslcrldir?: string;
+  /** `'1'` (libpq's default) to name the host in the TLS handshake, `'0'` not to. */
+  sslsni?: number | string;
+  /** `direct` starts with TLS and spares a round trip; needs PostgreSQL 17 and `sslmode: 'require'` or more. */
+  sslnegotiation?: 'postgres' | 'direct';
+  /** libpq's default: `TLSv1.2`. */
+  ssl_min_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  /** libpq's default: no limit. */
+  ssl_max_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  /** Ties SCRAM authentication to the TLS connection. libpq's default: `prefer`. */
+  channel_binding?: 'disable' | 'prefer' | 'require';
+  /** Methods of authentication to accept, separated by commas: `'scram-sha-256'`. */
+  require_auth?: string;
+  /** Operating system's user that must own the server behind a unix socket. */
+  requirepeer?: string;
+  /** Which of several hosts will do. libpq's default: `any`. */
+  target_session_attrs?:
+    'any' | 'read-write' | 'read-only' | 'primary' | 'standby' | 'prefer-standby';
+  /** `random` to try several hosts, or a host's addresses, in random order. libpq's default: `disable`. */
+  load_balance_hosts?: 'disable' | 'random';
+  /** `'0'` turns TCP keepalives off. See also `keepAlive`. */
+  keepalives?: number | string;
+  /** Seconds without traffic before a keepalive is sent. See also `keepAliveInitialDelayMillis`. */
+  keepalives_idle?: number | string;
+  /** Seconds between keepalives. */
+  keepalives_interval?: number | string;
+  /** Lost keepalives after which the connection is lost. */
+  keepalives_count?: number | string;
+  /** Milliseconds that sent bytes may stay unacknowledged before the connection is lost. */
+  tcp_user_timeout?: number | string;
+}
+
+/**
+ * What `new Client()` takes. What is wrong here (a name that nobody knows, a value out of its range)
+ * does not throw: it rejects `connect()` and queries with an {@link OptionError}.
+ */
+export interface ClientOptions extends LibpqOptions {
+  /**
+   * `postgresql://user:password@host:port/database?sslmode=…`, or `host=… dbname=…`. What stands in it
+   * wins over the other options.
+   */
+  connectionString?: string;
+  /** A name, an address, the folder of a unix socket, or several separated by commas. */
+  host?: string;
+  /** One port, or several separated by commas. Default: 5432. */
+  port?: number | string;
+  user?: string;
+  database?: string;
+  /** A function is asked at each connect. */
+  password?: string | (() => string | Promise<string>);
+  /**
+   * `false`: `sslmode=disable`. `true`: `sslmode=verify-full` with the system's certificates.
+   * `'no-verify'` or `{ rejectUnauthorized: false }`: `sslmode=require`, encrypted but not verified.
+   * Certificates are given as files, in {@link LibpqOptions.sslrootcert} and its kin. Default: libpq's.
+   */
+  ssl?: boolean | 'no-verify' | { rejectUnauthorized?: boolean };
+  /** Only UTF-8 is possible: the server converts. */
+  client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8';
+  /** TCP keepalives. Default: libpq's, on. */
+  keepAlive?: boolean;
+  /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
+  keepAliveInitialDelayMillis?: number;
+  /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */
+  statement_timeout?: number | false;
+  /** Milliseconds; the server cancels a statement that waits longer for a lock. Default: the server's. */
+  lock_timeout?: number | false;
+  /** Milliseconds; the server ends a session that idles longer in a transaction. Default: the server's. */
+  idle_in_transaction_session_timeout?: number | false;
+  /**
+   * Milliseconds for making a connection; in a pool also for the wait of a query or of `connect()`
+   * until a connection is there. 0: no limit. Default: 0.
+   */
+  connectionTimeoutMillis?: number;
+  /** Parsers of result values. Default: {@link types}. */
+  types?: TypeSource;
+  /**
+   * What `bigint` (int8) columns become. `'number'` rejects what is beyond 2^53 with a
+   * {@link ResultError}. Default: `'string'`, as in `pg`.
+   */
+  int8?: Int8Mode;
+  /** Whether statements are prepared at all; `false` for poolers that cannot. Default: true. */
+  prepare?: boolean;
+  /** At which use of a text it is prepared. Default: 2. */
+  prepareThreshold?: number;
+  /** Prepared statements of one connection, at most. Default: 256. */
+  statementCacheSize?: number;
+  /** Length of their texts together, in characters. Default: 1048576. */
+  statementCacheBytes?: number;
+}
+
+/** What `new Pool()` takes. */
+export interface PoolOptions extends ClientOptions {
+  /** Connections, at most. Default: 10. */
+  max?: number;
+  /** Connections that stay open though idle. They are opened as they are needed. Default: 0. */
+  min?: number;
+  /** Queries in flight on one connection, at most; more of them wait. Default: 1024. */
+  maxInFlight?: number;
+  /**
+   * Queries and `connect()` calls that may wait for a connection; one more is rejected with a
+   * {@link PoolError}. Default: Infinity.
+   */
+  maxWaiting?: number;
+  /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
+  idleTimeoutMillis?: number;
+  /** Queries after which a connection is replaced. Default: Infinity. */
+  maxUses?: number;
+  /** Seconds after which a connection is replaced, less up to a tenth. 0: never. Default: 0. */
+  maxLifetimeSeconds?: number;
+  /** Whether the process may end while connections are idle. Default: false. */
+  allowExitOnIdle?: boolean;
+}
+
+// --- Queries and results -----------------------------------------------------------
+
+/** A query as one object. */
+export interface QueryConfig {
+  /** One statement, with `$1`, `$2`, … for its values. */
+  text: string;
+  /**
+   * One for each `$n`. `null` and `undefined` are NULL, a Date or an array becomes PostgreSQL's syntax for
+   * it, a Buffer or typed array is sent as bytes, other objects as JSON or as their `toPostgres(prepare)`
+   * says. A function, a symbol and an invalid Date reject with a {@link ParameterError}.
+   */
+  values?: readonly unknown[];
+  /**
+   * Prepares the statement at its first use. On one client a name must always stand for the same text
+   * (else: {@link ParameterError}).
+   */
+  name?: string;
+  /** `'array'` makes each row an array. */
+  rowMode?: 'array' | null;
+  /** Parsers for this query alone. */
+  types?: TypeSource;
+  /** Whether this query may be prepared. Default: that of the client or pool. */
+  prepare?: boolean;
+}
+
+/** A query whose rows are arrays. */
+export interface QueryArrayConfig extends QueryConfig {
+  rowMode: 'array';
+}
+
+/** One column, as the server describes it. Frozen. */
+export interface Field {
+  readonly name: string;
+  /** OID of the table; 0 when it is not a table's column. */
+  readonly tableID: number;
+  /** Attribute number of the column, or 0. */
+  readonly columnID: number;
+  /** OID of the type. */
+  readonly dataTypeID: number;
+  /** Bytes; negative for variable width. */
+  readonly dataTypeSize: number;
+  readonly dataTypeModifier: number;
+  /** What parsers get. */
+  readonly format: 'text';
+}
+
+/** What a query resolves to. */
+export class Result<Row = any> {
+  constructor(rowAsArray: boolean);
+  /** First word of the command tag; null for an empty statement. */
+  command: string | null;
+  /** Rows that the command tag counts; null where it counts none. */
+  rowCount: number | null;
+  /** 0 after INSERT, else null. */
+  oid: number | null;
+  rows: Row[];
+  fields: Field[];
+  rowAsArray: boolean;
+}
+
+/** {@link Result}, under the name that it has in the types of `pg`. */
+export type QueryResult<Row = any> = Result<Row>;
+
+/** What a query with `rowMode: 'array'` resolves to. */
+export interface QueryArrayResult<Row extends any[] = any[]> extends Result<Row> {}
+
+/** As Node's own callbacks: with an error, `result` is undefined. */
+export type QueryCallback<R = Result> = (error: Error | null, result: R) => void;
+
+/** What can run queries: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
+export interface Queryable {
+  /**
+   * Runs one statement. It never throws: the promise is rejected, or the callback called, with one of
+   * - {@link DatabaseError}: what the server said; `code` is the SQLSTATE
+   * - {@link ParameterError}: the text or a value cannot be sent
+   * - {@link ResultError}: a value that came back has no JavaScript value as asked
+   * - {@link ConnectionError}: no connection, or it was lost; see {@link ConduitError.outcome}
+   * - {@link OptionError}: what the client or pool was made with is wrong
+   * - {@link StatementRefusedError}: this statement cannot run here
+   * - {@link PoolError}: the pool has ended, is full, or the wait was too long
+   *
+   * It settles when the server has finished the statement and its commit, not before.
+   */
+  query<Row = any>(config: QueryConfig & { callback: QueryCallback<Result<Row>> }): void;
+  query<Row extends any[] = any[]>(
+    config: QueryArrayConfig,
+    values?: readonly unknown[] | null,
+  ): Promise<QueryArrayResult<Row>>;
+  query<Row = any>(config: QueryConfig, values?: readonly unknown[] | null): Promise<Result<Row>>;
+  query<Row = any>(text: string, values?: readonly unknown[] | null): Promise<Result<Row>>;
+  query<Row extends any[] = any[]>(
+    config: QueryArrayConfig,
+    callback: QueryCallback<QueryArrayResult<Row>>,
+  ): void;
+  query<Row = any>(config: QueryConfig | string, callback: QueryCallback<Result<Row>>): void;
+  query<Row extends any[] = any[]>(
+    config: QueryArrayConfig,
+    values: readonly unknown[] | null | undefined,
+    callback: QueryCallback<QueryArrayResult<Row>>,
+  ): void;
+  query<Row = any>(
+    config: QueryConfig | string,
+    values: readonly unknown[] | null | undefined,
+    callback: QueryCallback<Result<Row>>,
+  ): void;
+}
+
+// --- Client ----------------------------------------------------------------------
+
+/** What the server says beside the result. It belongs to the connection, not to one query. */
+export interface NoticeMessage extends ErrorFields {
+  name: 'notice';
+  message: string | undefined;
+  /** SQLSTATE. */
+  code: string | undefined;
+}
+
+/** What NOTIFY sent to a channel that this session listens on. */
+export interface NotificationMessage {
+  name: 'notification';
+  /** Characters of channel and payload together. */
+  length: number;
+  /** Process id of the server's backend that sent it. */
+  processId: number;
+  channel: string;
+  /** Empty when NOTIFY had none. */
+  payload: string;
+}
+
+/** Events of a {@link Client} and what their listeners get. */
+export interface ClientEvents {
+  connect: [];
+  /** The connection was lost; its queries are rejected already. Without a listener nothing happens. */
+  error: [error: ConnectionError];
+  /** Nothing is in flight any more. */
+  drain: [];
+  notice: [notice: NoticeMessage];
+  notification: [message: NotificationMessage];
+  /** The connection is closed, whatever the reason. */
+  end: [];
+}
+
+export interface Client extends Queryable {}
+
+/** One connection. It connects once; after {@link Client.end} make a new one. */
+export class Client extends EventEmitter {
+  constructor(config?: string | ClientOptions | null);
+
+  /** Process id of the server's backend; 0 before {@link Client.connect}. */
+  readonly processID: number;
+  /** As given; undefined where libpq's default applies. */
+  readonly user: string | undefined;
+  /** As given; undefined where libpq's default applies. */
+  readonly database: string | undefined;
+  readonly host: string;
+  readonly port: number;
+
+  /**
+   * Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the server refused, an
+   * {@link OptionError}, or with what the password function threw.
+   */
+  connect(): Promise<void>;
+  connect(callback: (error: Error | null, client: Client | undefined) => void): void;
+
+  /** Finishes what is in flight, then closes the connection. */
+  end(): Promise<void>;
+  end(callback: (error?: Error | null) => void): void;
+
+  /**
+   * A parser of this client alone.
+   * @param parser null returns to the parser underneath
+   */
+  setTypeParser(oid: number, parser: TypeParser | null): void;
+  setTypeParser(oid: number, format: 'text', parser: TypeParser | null): void;
+  setTypeParser(oid: number, format: 'binary', parser: TypeParser<Buffer> | null): void;
+  getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
+
+  /** See {@link escapeIdentifier}. */
+  escapeIdentifier(text: string): string;
+  /** See {@link escapeLiteral}. */
+  escapeLiteral(text: string): string;
+
+  /** The connection keeps the process alive, which is the default. */
+  ref(): void;
+  /** The connection does not keep the process alive. */
+  unref(): void;
+
+  on<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+  once<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+  off<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+  addListener<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+  removeListener<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+  prependListener<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+  prependOnceListener<Event extends keyof ClientEvents>(
+    event: Event,
+    listener: (...args: ClientEvents[Event]) => void,
+  ): this;
+}
+
+// --- Pool ------------------------------------------------------------------------
+
+/** A client of a pool, lent to one borrower until {@link PoolClient.release}. */
+export interface PoolClient extends Client {
+  /**
+   * Gives the client back. An open transaction is rolled back and a changed session is reset.
+   * @param error true or an error: the connection is not to be used again, and is closed now
+   * @throws {PoolError} `ERR_PG_CONDUIT_RELEASED` the second time
+   */
+  release(error?: Error | boolean): void;
+}
+
+/** Events of a {@link Pool} and what their listeners get. */
+export interface PoolEvents {
+  /** A connection was opened. */
+  connect: [client: Client];
+  /** A client was lent. */
+  acquire: [client: PoolClient];
+  /** A borrower gave a client back. */
+  release: [error: Error | boolean | undefined, client: PoolClient];
+  /** A connection was closed. */
+  remove: [client: Client];
+  /** A connection was lost; its queries are rejected already. Without a listener nothing happens. */
+  error: [error: ConnectionError, client: Client];
+}
+
+/** Counts of a pool, or of one of its connections. */
+export interface QueryCounters {
+  /** Statements sent. */
+  queries: number;
+  /** Parse messages sent for the statement cache. */
+  parses: number;
+  /** Sync messages sent. */
+  syncs: number;
+  /** Times that what was collected was written out. */
+  flushes: number;
+  /** Times that the socket had something to be read or could be written again. */
+  wakeups: number;
+}
+
+export interface ConnectionStats extends QueryCounters {
+  /** Number of the connection in this process. */
+  id: number;
+  /** Process id of the server's backend; 0 while connecting. */
+  processID: number;
+  /**
+   * - connecting: not yet usable
+   * - shared: takes queries of everybody
+   * - reserved: takes no new ones, since a borrower waits for it
+   * - exclusive: lent
+   * - leaving: is closed once nothing is in flight
+   */
+  state: 'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving';
+  /** Queries that were submitted and have not settled. */
+  inFlight: number;
+  /** Milliseconds that those are expected to take. */
+  expectedMillis: number;
+  preparedStatements: number;
+  /** Commands and Syncs that were sent and not answered. */
+  pending: number;
+}
+
+/** What {@link Pool.stats} returns: sums since the pool was made, closed connections included. */
+export interface PoolStats extends QueryCounters {
+  totalCount: number;
+  idleCount: number;
+  waitingCount: number;
+  statementCache: {
+    /** Executions whose text was in the cache. */
+    hits: number;
+    misses: number;
+    /** Statements that made room for others. */
+    evictions: number;
+  };
+  connections: ConnectionStats[];
+}
+
+export interface Pool extends Queryable {}
+
+/** Connections, opened as they are needed. */
+export class Pool extends EventEmitter {
+  constructor(config?: string | PoolOptions | null);
+
+  /** Connections, those that are being opened included. */
+  readonly totalCount: number;
+  /** Connections with nothing in flight that are not lent. */
+  readonly idleCount: number;
+  /** Queries and `connect()` calls that have no connection yet. */
+  readonly waitingCount: number;
+  /** Whether {@link Pool.end} was called. */
+  readonly ending: boolean;
+
+  /**
+   * A client of one's own, until its {@link PoolClient.release}. Rejects with a {@link PoolError}, or with
+   * what {@link Client.connect} rejects with.
+   */
+  connect(): Promise<PoolClient>;
+  connect(
+    callback: (
+      error: Error | null,
+      client: PoolClient | undefined,
+      release: PoolClient['release'],
+    ) => void,
+  ): void;
+
+  stats(): PoolStats;
+
+  /**
+   * Takes nothing more, finishes what is in flight and what waits, waits for the clients that are lent,
+   * and closes all connections. The second call rejects with a {@link PoolError}.
+   */
+  end(): Promise<void>;
+  end(callback: (error?: Error | null) => void): void;
+
+  on<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+  once<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+  off<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+  addListener<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+  removeListener<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+  prependListener<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+  prependOnceListener<Event extends keyof PoolEvents>(
+    event: Event,
+    listener: (...args: PoolEvents[Event]) => void,
+  ): this;
+}
+
+// --- Types -----------------------------------------------------------------------
+
+export type TypeFormat = 'text' | 'binary';
+
+/** Makes a JavaScript value of what the server sent; never called for NULL. */
+export type TypeParser<Input = string> = (value: Input) => any;
+
+/** Whatever has parsers: {@link types}, a {@link TypeOverrides}, a {@link Client} or your own. */
+export interface TypeSource {
+  getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
+}
+
+/** OIDs of the types that come with PostgreSQL, by name. */
+export interface TypeOids {
+  readonly BOOL: number;
+  readonly BYTEA: number;
+  readonly CHAR: number;
+  readonly INT8: number;
+  readonly INT2: number;
+  readonly INT4: number;
+  readonly REGPROC: number;
+  readonly TEXT: number;
+  readonly OID: number;
+  readonly TID: number;
+  readonly XID: number;
+  readonly CID: number;
+  readonly JSON: number;
+  readonly XML: number;
+  readonly PG_NODE_TREE: number;
+  readonly SMGR: number;
+  readonly PATH: number;
+  readonly POLYGON: number;
+  readonly CIDR: number;
+  readonly FLOAT4: number;
+  readonly FLOAT8: number;
+  readonly ABSTIME: number;
+  readonly RELTIME: number;
+  readonly TINTERVAL: number;
+  readonly CIRCLE: number;
+  readonly MACADDR8: number;
+  readonly MONEY: number;
+  readonly MACADDR: number;
+  readonly INET: number;
+  readonly ACLITEM: number;
+  readonly BPCHAR: number;
+  readonly VARCHAR: number;
+  readonly DATE: number;
+  readonly TIME: number;
+  readonly TIMESTAMP: number;
+  readonly TIMESTAMPTZ: number;
+  readonly INTERVAL: number;
+  readonly TIMETZ: number;
+  readonly BIT: number;
+  readonly VARBIT: number;
+  readonly NUMERIC: number;
+  readonly REFCURSOR: number;
+  readonly REGPROCEDURE: number;
+  readonly REGOPER: number;
+  readonly REGOPERATOR: number;
+  readonly REGCLASS: number;
+  readonly REGTYPE: number;
+  readonly UUID: number;
+  readonly TXID_SNAPSHOT: number;
+  readonly PG_LSN: number;
+  readonly PG_NDISTINCT: number;
+  readonly PG_DEPENDENCIES: number;
+  readonly TSVECTOR: number;
+  readonly TSQUERY: number;
+  readonly GTSVECTOR: number;
+  readonly REGCONFIG: number;
+  readonly REGDICTIONARY: number;
+  readonly JSONB: number;
+  readonly REGNAMESPACE: number;
+  readonly REGROLE: number;
+}
+
+/** The parsers of the process: those of the package `pg-types`, which `pg` uses too. */
+export const types: {
+  /**
+   * Results get text; a parser for `'binary'` is kept, but nothing calls it.
+   * @param parser null for none: the text itself
+   * @throws {TypeError} for an oid, format or parser that is none
+   */
+  setTypeParser(oid: number, parser: TypeParser | null): void;
+  setTypeParser(oid: number, format: 'text', parser: TypeParser | null): void;
+  setTypeParser(oid: number, format: 'binary', parser: TypeParser<Buffer> | null): void;
+  getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
+  readonly builtins: TypeOids;
+  readonly arrayParser: {
+    /** @param transform for each element that is not NULL */
+    create(text: string, transform?: TypeParser): { parse(): any[] };
+  };
+};
+
+/** Parsers of its own first, then those of another source: for `types` in options and queries. */
+export class TypeOverrides implements TypeSource {
+  /** @param userTypes what to ask for all others; default: {@link types} */
+  constructor(userTypes?: TypeSource | null);
+  text: Record<number, TypeParser | null | undefined>;
+  binary: Record<number, TypeParser<Buffer> | null | undefined>;
+  getOverrides(format?: string): Record<number, TypeParser<any> | null | undefined>;
+  /** @param parser null returns to the parser underneath */
+  setTypeParser(oid: number, parser: TypeParser | null): void;
+  setTypeParser(oid: number, format: 'text', parser: TypeParser | null): void;
+  setTypeParser(oid: number, format: 'binary', parser: TypeParser<Buffer> | null): void;
+  getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
+}
+
+// --- Quoting -----------------------------------------------------------------------
+
+/** The name in double quotes, for the places of SQL that take no parameter. */
+export function escapeIdentifier(name: string): string;
+
+/** The text as a string literal, for the places of SQL that take no parameter. */
+export function escapeLiteral(text: string): string;
+
+// --- Errors ------------------------------------------------------------------------
+
+/**
+ * What became of the query:
+ * - not-run: nothing of it lasts. It was never sent, was skipped, or failed and was rolled back
+ * - unknown: it was sent and the server's answer is incomplete or cannot be read. It may have been
+ *   committed, so do not simply repeat it
+ */
+export type Outcome = 'not-run' | 'unknown';
+
+/** Base class of all errors of this package. */
+export class ConduitError extends Error {
+  constructor(message: string, code: string, options?: { cause?: unknown; outcome?: Outcome });
+  /** SQLSTATE, the system's code (`ECONNREFUSED`), or `ERR_PG_CONDUIT_…`. */
+  code: string | undefined;
+  outcome: Outcome;
+  cause?: unknown;
+}
+
+/** An option's name or value is wrong. */
+export class OptionError extends ConduitError {
+  constructor(message: string, options?: { cause?: unknown });
+  code: 'ERR_PG_CONDUIT_OPTION';
+}
+
+/** A query's text or parameter cannot be sent. */
+export class ParameterError extends ConduitError {
+  constructor(message: string, options?: { cause?: unknown });
+  code: 'ERR_PG_CONDUIT_PARAMETER';
+}
+
+/** A statement that may not run where it was sent; the message says what to call instead. */
+export class StatementRefusedError extends ConduitError {
+  constructor(message: string);
+  code: 'ERR_PG_CONDUIT_REFUSED';
+}
+
+/**
+ * No connection could be made, or it was lost, or it is closed. `code` is the system's
+ * (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …) where there is one, else
+ * `ERR_PG_CONDUIT_CONNECTION`. `cause` holds the server's last words, if there were any.
+ */
+export class ConnectionError extends ConduitError {
+  constructor(
+    message: string,
+    options?: {
+      cause?: unknown;
+      outcome?: Outcome;
+      code?: string;
+      errno?: number;
+      syscall?: string;
+    },
+  );
+  code: string;
+  errno?: number;
+  syscall?: string;
+}
+
+export type PoolErrorCode =
+  /** `end()` was called. */
+  | 'ERR_PG_CONDUIT_POOL_ENDED'
+  /** As many are waiting as `maxWaiting` allows. */
+  | 'ERR_PG_CONDUIT_POOL_FULL'
+  /** The wait took longer than `connectionTimeoutMillis`. */
+  | 'ERR_PG_CONDUIT_POOL_TIMEOUT'
+  /** Thrown by `release()`: it was called before. */
+  | 'ERR_PG_CONDUIT_RELEASED';
+
+/** The pool did not run it. */
+export class PoolError extends ConduitError {
+  code: PoolErrorCode;
+}
+
+/**
+ * A value that the server sent cannot be represented, or its parser threw (then `cause`). The query
+ * itself was run, so `outcome` is `'unknown'`.
+ */
+export class ResultError extends ConduitError {
+  constructor(message: string, options?: { cause?: unknown });
+  code: 'ERR_PG_CONDUIT_RESULT';
+  outcome: 'unknown';
+}
+
+/** Fields of the server's errors and notices, under their names in `pg`. */
+export interface ErrorFields {
+  /** `ERROR`, `FATAL`, `NOTICE`, …, perhaps translated. */
+  severity: string | undefined;
+  detail: string | undefined;
+  hint: string | undefined;
+  /** Position in the statement's text, in characters, from 1. */
+  position: string | undefined;
+  internalPosition: string | undefined;
+  internalQuery: string | undefined;
+  where: string | undefined;
+  schema: string | undefined;
+  table: string | undefined;
+  column: string | undefined;
+  dataType: string | undefined;
+  constraint: string | undefined;
+  file: string | undefined;
+  line: string | undefined;
+  routine: string | undefined;
+}
+
+export interface DatabaseError extends ErrorFields {}
+
+/** What the server said. `code` is the SQLSTATE, and `name` is `'error'`, as in `pg`. */
+export class DatabaseError extends ConduitError {
+  /** @param fields by the one-letter codes of the protocol: `{ S: 'ERROR', C: '23505', M: '…' }` */
+  constructor(fields: Readonly<Record<string, string>>);
+  /** Characters of all fields together. */
+  length: number;
+}

@@ -1,0 +1,65 @@
+'use strict';
+
+// Names into addresses, before libpq sees them: it would resolve them itself,
+// and block the event loop (DESIGN rule 11). Used by connection.js.
+
+const dns = require('node:dns/promises');
+const net = require('node:net');
+
+const binding = require('./binding');
+const { ConnectionError } = require('./errors');
+
+/** @param {string} host */
+function needsNoLookup(host) {
+  return host === '' || host.startsWith('/') || host.startsWith('@') || net.isIP(host) !== 0;
+}
+
+/** @param {string} name @param {NodeJS.ErrnoException} cause */
+function hostNotFound(name, cause) {
+  return new ConnectionError(`the host "${name}" cannot be found: check the host option`, {
+    code: cause.code,
+    errno: cause.errno,
+    syscall: cause.syscall,
+    cause,
+  });
+}
+
+/**
+ * @param {Readonly<Record<string, string>>} conninfo
+ * @returns {Promise<Record<string, string>>} with `hostaddr` beside `host`, one
+ *   entry for each address of each name
+ * @throws {ConnectionError} when none of the names is known
+ */
+async function resolveHosts(conninfo) {
+  const defaults = binding.conninfoDefaults();
+  // With a service file libpq knows better which host is meant.
+  if (conninfo.hostaddr || defaults.hostaddr || (conninfo.service && !conninfo.host)) {
+    return { ...conninfo };
+  }
+  const names = (conninfo.host || defaults.host || 'localhost').split(',');
+  const ports = (conninfo.port || defaults.port || '').split(',');
+  /** @type {{ name: string, address: string, port: string }[]} */
+  const targets = [];
+  /** @type {Error | undefined} */
+  let failure;
+  for (const [index, name] of names.entries()) {
+    const port = ports.length > 1 ? (ports[index] ?? '') : ports[0];
+    if (needsNoLookup(name)) {
+      targets.push({ name, address: net.isIP(name) !== 0 ? name : '', port });
+      continue;
+    }
+    try {
+      for (const { address } of await dns.lookup(name, { all: true })) {
+        targets.push({ name, address, port });
+      }
+    } catch (error) {
+      failure = hostNotFound(name, /** @type {NodeJS.ErrnoException} */ (error));
+    }
+  }
+  if (targets.length === 0) throw /** @type {Error} */ (failure);
+  const list = (/** @type {'name' | 'address' | 'port'} */ key) =>
+    targets.map((target) => target[key]).join(',');
+  return { ...conninfo, host: list('name'), hostaddr: list('address'), port: list('port') };
+}
+
+module.exports = { resolveHosts };

@@ -1,0 +1,121 @@
+'use strict';
+
+// What tests see from outside of the driver: the server's own view, through
+// `pg`, so that a fault of ours does not hide itself; child processes; and
+// waiting, bounded, for what no event announces.
+
+const { spawn } = require('node:child_process');
+const path = require('node:path');
+const { setTimeout: delay } = require('node:timers/promises');
+const pg = require('pg');
+
+const { connectionString } = require('./connect');
+
+const PATIENCE_MILLIS = 10000;
+
+/**
+ * Waits until the condition holds.
+ * @param {string} what
+ * @param {() => any} condition
+ */
+async function until(what, condition) {
+  const giveUpAt = Date.now() + PATIENCE_MILLIS;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}`);
+    await delay(5);
+  }
+}
+
+let names = 0;
+
+/** @returns {string} an application_name of this test alone */
+function applicationName() {
+  return `conduit_${process.pid}_${++names}`;
+}
+
+class Observer {
+  /** @param {any} [config] of `pg`; the run's server without it */
+  constructor(config) {
+    this.client = new pg.Client(config ?? connectionString());
+  }
+
+  /** @param {any} [config] */
+  static async open(config) {
+    const observer = new Observer(config);
+    // A server that is stopped by the test cuts it too.
+    observer.client.on('error', () => {});
+    await observer.client.connect();
+    return observer;
+  }
+
+  /** @param {string} text @param {unknown[]} [values] */
+  async ask(text, values) {
+    return (await this.client.query(text, values)).rows;
+  }
+
+  /** @param {string} name application_name @returns {Promise<number[]>} process ids */
+  async backends(name) {
+    const rows = await this.ask('select pid from pg_stat_activity where application_name = $1', [
+      name,
+    ]);
+    return rows.map(({ pid }) => pid);
+  }
+
+  /** @param {number} key of an advisory lock, held until unlock() */
+  async lock(key) {
+    await this.ask('select pg_advisory_lock($1::bigint)', [key]);
+  }
+
+  /** @param {number} key */
+  async unlock(key) {
+    await this.ask('select pg_advisory_unlock($1::bigint)', [key]);
+  }
+
+  /** @param {number} key @param {number} [count] how many wait for the lock */
+  async untilWaitedFor(key, count = 1) {
+    await until(`${count} wait for lock ${key}`, async () => {
+      const waiting = await this.ask(
+        "select 1 from pg_locks where locktype = 'advisory' and objid = $1::bigint and not granted",
+        [key],
+      );
+      return waiting.length === count;
+    });
+  }
+
+  async terminate(pid) {
+    await this.ask('select pg_terminate_backend($1)', [pid]);
+  }
+
+  async close() {
+    await this.client.end();
+  }
+}
+
+/**
+ * Runs a script of fixtures/ to its end; one that does not end is killed.
+ * @param {string} name
+ * @param {{ args?: string[], nodeArgs?: string[], env?: Record<string, string> }} [how]
+ */
+async function runFixture(name, { args = [], nodeArgs = [], env = {} } = {}) {
+  const script = path.join(__dirname, 'fixtures', name);
+  const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLIS);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, stdout, stderr });
+    });
+  });
+}
+
+module.exports = { Observer, applicationName, runFixture, until };

@@ -1,0 +1,84 @@
+// Options: every one has its type, and none has an index signature that hides a slip of the pen.
+
+import { expectAssignable, expectError, expectNotAssignable } from 'tsd';
+import { Client, Pool, TypeOverrides, types, type ClientOptions, type PoolOptions } from '../..';
+
+new Client();
+new Client('postgresql://localhost/test');
+new Client({ host: 'localhost' });
+new Pool();
+new Pool(null);
+new Pool('postgresql://localhost/test');
+new Pool({ connectionString: 'postgresql://localhost/test', max: 4 });
+
+expectAssignable<ClientOptions>({
+  connectionString: 'postgresql://localhost/test',
+  host: 'localhost',
+  port: 5432,
+  user: 'someone',
+  database: 'test',
+  password: 'secret',
+  ssl: true,
+  client_encoding: 'UTF8',
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 1000,
+  statement_timeout: 1000,
+  lock_timeout: 1000,
+  idle_in_transaction_session_timeout: false,
+  connectionTimeoutMillis: 1000,
+  types,
+  int8: 'bigint',
+  prepare: true,
+  prepareThreshold: 1,
+  statementCacheSize: 10,
+  statementCacheBytes: 1000,
+});
+
+expectAssignable<PoolOptions>({
+  host: 'localhost',
+  max: 4,
+  min: 1,
+  maxInFlight: 100,
+  maxWaiting: Infinity,
+  idleTimeoutMillis: 0,
+  maxUses: Infinity,
+  maxLifetimeSeconds: 3600,
+  allowExitOnIdle: true,
+});
+
+expectAssignable<ClientOptions>({
+  sslmode: 'verify-full',
+  sslrootcert: 'system',
+  sslcert: 'client.crt',
+  sslkey: 'client.key',
+  target_session_attrs: 'read-write',
+  load_balance_hosts: 'random',
+  application_name: 'test',
+  connect_timeout: 5,
+  options: '-c search_path=app',
+  passfile: '/dev/null',
+});
+
+expectAssignable<ClientOptions>({ port: '5432,5433' });
+expectAssignable<ClientOptions>({ password: () => 'secret' });
+expectAssignable<ClientOptions>({ password: async () => 'secret' });
+expectAssignable<ClientOptions>({ ssl: 'no-verify' });
+expectAssignable<ClientOptions>({ ssl: { rejectUnauthorized: false } });
+expectAssignable<ClientOptions>({ types: new TypeOverrides() });
+expectAssignable<ClientOptions>({ types: { getTypeParser: () => (text: string) => text } });
+
+expectNotAssignable<ClientOptions>({ port: true });
+expectNotAssignable<ClientOptions>({ password: () => 42 });
+expectNotAssignable<ClientOptions>({ int8: 'float' });
+expectNotAssignable<ClientOptions>({ sslmode: 'always' });
+expectNotAssignable<ClientOptions>({ target_session_attrs: 'master' });
+expectNotAssignable<ClientOptions>({ client_encoding: 'LATIN1' });
+expectNotAssignable<ClientOptions>({ types: {} });
+expectNotAssignable<PoolOptions>({ max: '4' });
+expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
+
+expectError(new Client({ hots: 'localhost' }));
+expectError(new Client({ ssl: { ca: 'certificate' } }));
+expectError(new Client(5432));
+expectError(new Client({ max: 4 }));
+expectError(new Pool({ maxInflight: 4 }));

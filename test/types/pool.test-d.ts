@@ -1,0 +1,76 @@
+// Pool: lending, counts and events.
+
+import { expectAssignable, expectError, expectType } from 'tsd';
+import {
+  Client,
+  ConnectionError,
+  Pool,
+  type ConnectionStats,
+  type PoolClient,
+  type PoolStats,
+} from '../..';
+
+declare const pool: Pool;
+
+expectType<Promise<PoolClient>>(pool.connect());
+expectType<void>(
+  pool.connect((error, lent, release) => {
+    expectType<Error | null>(error);
+    expectType<PoolClient | undefined>(lent);
+    release(true);
+  }),
+);
+
+declare const client: PoolClient;
+expectAssignable<Client>(client);
+expectType<void>(client.release());
+expectType<void>(client.release(true));
+expectType<void>(client.release(new Error('broken')));
+expectError(client.release('broken'));
+
+expectType<Promise<void>>(pool.end());
+expectType<void>(pool.end(() => {}));
+
+expectType<number>(pool.totalCount);
+expectType<number>(pool.idleCount);
+expectType<number>(pool.waitingCount);
+expectType<boolean>(pool.ending);
+expectError((pool.totalCount = 1));
+
+const stats = pool.stats();
+expectType<PoolStats>(stats);
+expectType<number>(stats.queries);
+expectType<number>(stats.parses);
+expectType<number>(stats.syncs);
+expectType<number>(stats.flushes);
+expectType<number>(stats.wakeups);
+expectType<number>(stats.totalCount);
+expectType<number>(stats.idleCount);
+expectType<number>(stats.waitingCount);
+expectType<{ hits: number; misses: number; evictions: number }>(stats.statementCache);
+expectType<ConnectionStats[]>(stats.connections);
+const [connection] = stats.connections;
+expectType<'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving'>(connection.state);
+expectType<number>(connection.inFlight);
+expectType<number>(connection.preparedStatements);
+
+expectType<Pool>(pool.on('connect', (opened) => expectType<Client>(opened)));
+pool.on('acquire', (lent) => expectType<PoolClient>(lent));
+pool.once('release', (error, lent) => {
+  expectType<Error | boolean | undefined>(error);
+  expectType<PoolClient>(lent);
+});
+pool.on('remove', (closed) => expectType<Client>(closed));
+pool.on('error', (error, lost) => {
+  expectType<ConnectionError>(error);
+  expectType<Client>(lost);
+});
+pool.off('error', () => {});
+expectAssignable<NodeJS.EventEmitter>(pool);
+expectError(pool.on('notice', () => {}));
+
+// Not there yet.
+expectError(pool.transaction(async () => {}));
+expectError(pool.batch([]));
+expectError(pool.stream('select 1'));
+expectError(pool.listen('channel', () => {}));
