@@ -23,7 +23,7 @@ const { TypeOverrides } = require('./types/type-overrides');
  * @property {Settings} settings
  * @property {StatementRegistry} registry
  * @property {() => void} onSettled
- * @property {(client: Client, error: Error) => void} onLost
+ * @property {(error: Error) => void} onLost
  */
 
 const POOL = Symbol('pool');
@@ -81,7 +81,7 @@ class Client extends EventEmitter {
         this.#onSettled();
       },
       onLost: (error) => {
-        pool?.onLost(this, error);
+        pool?.onLost(error);
         // Without a listener the event would end the process; its queries know already.
         if (this.listenerCount('error') > 0) this.emit('error', error);
       },

@@ -22,10 +22,14 @@ class Member {
   #retireAt = Infinity;
   #settings;
 
-  /** @param {import('./client').PoolSide} poolSide */
-  constructor(poolSide) {
-    this.#settings = poolSide.settings;
-    this.client = new Client({ [POOL]: poolSide });
+  /**
+   * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
+   * @param {{ onSettled: () => void, onLost: (error: Error) => void }} listener
+   */
+  constructor(settings, registry, listener) {
+    this.#settings = settings;
+    this.client = new Client({ [POOL]: { settings, registry, ...listener } });
     this.connection = connectionOf(this.client);
   }
 
@@ -82,10 +86,13 @@ class Member {
   /**
    * Undoes what the last borrower left behind: an open transaction, a changed
    * session.
+   * @param {boolean} hasInitialState the session did not begin as the server
+   *   makes it, and DISCARD ALL would lose that
    * @returns {Promise<boolean>} whether others may use it now
    */
-  async reset() {
+  async reset(hasInitialState) {
     const { connection } = this;
+    if (connection.hasTouchedSession && hasInitialState) return false;
     /** @type {string[]} */
     const texts = [];
     // 0 is known to be idle; anything else, with such statements, may be a transaction.

@@ -8,6 +8,7 @@
 
 const { EventEmitter } = require('node:events');
 
+const { Backoff } = require('./backoff');
 const { readArguments, readOptions, settle } = require('./client');
 const { isTransient } = require('./connect-error');
 const { afterDelivery } = require('./delivery');
@@ -20,16 +21,12 @@ const { WaitingLine } = require('./waiting-line');
 
 /**
  * @typedef {import('./client').Client} Client
- * @typedef {{ query: Query, since: number }} WaitingQuery
- * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void,
- *   since: number }} Borrower
+ * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
  * @typedef {(error?: Error | boolean) => void} Release
  */
 
 /** Opening a connection takes about so long: a longer queue is worth another one. */
 const GROWTH_MILLIS = 5;
-const FIRST_BACKOFF_MILLIS = 50;
-const MAX_BACKOFF_MILLIS = 5000;
 const MAX_SWEEP_MILLIS = 1000;
 const MIN_SWEEP_MILLIS = 5;
 
@@ -43,24 +40,17 @@ class Pool extends EventEmitter {
   #members = new Set();
   /** @type {Member[]} those in the states shared and reserved */
   #shared = [];
-  /** @type {WaitingLine<WaitingQuery>} */
-  #queries = new WaitingLine();
+  /** @type {WaitingLine<Query>} */
+  #queries;
   /** @type {WaitingLine<Borrower>} */
-  #borrowers = new WaitingLine();
+  #borrowers;
   #connectingCount = 0;
-  /** Failed attempts to connect in a row, and when the next may start. */
-  #failures = 0;
-  #nextAttemptAt = 0;
+  #backoff = new Backoff();
   #pumpPending = false;
-  /** @type {NodeJS.Timeout | undefined} */
-  #backoffTimer = undefined;
-  /** @type {NodeJS.Timeout | undefined} */
-  #deadlineTimer = undefined;
   /** @type {NodeJS.Timeout | undefined} */
   #sweepTimer = undefined;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
-  #poolSide;
 
   /**
    * @param {string | Record<string, any>} [config] connection string or
@@ -71,14 +61,13 @@ class Pool extends EventEmitter {
     const { settings, refusal } = readOptions(config);
     this.#settings = settings;
     this.#refusal = refusal;
-    this.#poolSide = {
-      settings,
-      registry: this.#registry,
-      onSettled: () => this.#onSettled(),
-      onLost: (/** @type {Client} */ client, /** @type {Error} */ error) => {
-        if (this.listenerCount('error') > 0) this.emit('error', error, client);
-      },
-    };
+    const { connectionTimeoutMillis } = settings;
+    this.#queries = new WaitingLine(connectionTimeoutMillis, (query) =>
+      query.reject(this.#timeoutError()),
+    );
+    this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) =>
+      reject(this.#timeoutError()),
+    );
   }
 
   /** Connections, those that are being opened included. */
@@ -138,18 +127,12 @@ class Pool extends EventEmitter {
     const info = this.#registry.find(query.text);
     query.info = info;
     switch (info.class.kind) {
-      case 'plain':
-        if (this.#queries.length === 0) {
-          const member = this.#choose();
-          if (member !== undefined) {
-            member.submit(query);
-            return;
-          }
-        }
-        this.#enqueue(this.#queries, { query, since: performance.now() }, (error) =>
-          query.reject(error),
-        );
+      case 'plain': {
+        const member = this.#queries.length === 0 ? this.#choose() : undefined;
+        if (member !== undefined) member.submit(query);
+        else this.#enqueue(this.#queries, query, (error) => query.reject(error));
         return;
+      }
       case 'alone':
         this.#runAlone(query);
         return;
@@ -179,20 +162,26 @@ class Pool extends EventEmitter {
     /** @type {Member | undefined} */
     let best;
     for (const member of this.#shared) {
-      if (member.state !== 'shared') continue;
       const { connection } = member;
-      if (connection.inFlight === 0 && connection.state === 'ready' && !member.isSpent) {
-        return member;
-      }
-      if (connection.inFlight >= maxInFlight || member.isSpent) continue;
+      if (member.state !== 'shared' || member.isSpent) continue;
+      if (connection.inFlight === 0) return member;
+      if (connection.inFlight >= maxInFlight) continue;
       if (best === undefined || connection.expectedMillis < best.connection.expectedMillis) {
         best = member;
       }
     }
-    if (best === undefined || !this.#mayGrow()) return best;
-    if (best.connection.isBlocked(performance.now())) return undefined;
-    if (best.connection.expectedMillis > GROWTH_MILLIS && this.#connectingCount === 0) this.#open();
+    if (best === undefined) return undefined;
+    const { connection } = best;
+    if (connection.isBlocked(performance.now()) && this.#hasRoomElsewhere()) return undefined;
+    if (connection.expectedMillis > GROWTH_MILLIS && this.#connectingCount === 0) {
+      if (this.#mayGrow()) this.#open();
+    }
     return best;
+  }
+
+  /** Whether another query that waits gets a connection which is, or may be, opened. */
+  #hasRoomElsewhere() {
+    return this.#connectingCount > this.waitingCount || this.#mayGrow();
   }
 
   // --- Clients, lent to one borrower --------------------------------------------
@@ -218,7 +207,7 @@ class Pool extends EventEmitter {
     return new Promise((resolve, reject) => {
       const refusal = this.#refuse();
       if (refusal !== undefined) reject(refusal);
-      else this.#enqueue(this.#borrowers, { resolve, reject, since: performance.now() }, reject);
+      else this.#enqueue(this.#borrowers, { resolve, reject }, reject);
     });
   }
 
@@ -253,13 +242,10 @@ class Pool extends EventEmitter {
       member.connection.destroy();
       return;
     }
-    const isUsable = await member.reset();
+    const isUsable = await member.reset(this.listenerCount('connect') > 0);
     if (!this.#members.has(member)) return;
-    if (!isUsable || member.isSpent) {
-      this.#retire(member);
-    } else {
-      this.#share(member);
-    }
+    if (isUsable && !member.isSpent) this.#share(member);
+    else this.#retire(member);
     this.#pump();
   }
 
@@ -275,8 +261,17 @@ class Pool extends EventEmitter {
     );
   }
 
+  #timeoutError() {
+    return new PoolError(
+      'timeout exceeded when trying to connect: no connection was free within ' +
+        `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
+      'ERR_PG_CONDUIT_POOL_TIMEOUT',
+      { cause: this.#backoff.lastError },
+    );
+  }
+
   /**
-   * @template {{ since: number }} T
+   * @template T
    * @param {WaitingLine<T>} line
    * @param {T} item
    * @param {(error: Error) => void} reject
@@ -285,11 +280,7 @@ class Pool extends EventEmitter {
     const { maxWaiting } = this.#settings;
     line.push(item);
     this.#pump();
-    if (line.length === 0 || this.waitingCount <= maxWaiting) {
-      this.#armDeadline();
-      return;
-    }
-    line.take((waiting) => waiting === item);
+    if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
     reject(
       new PoolError(
         `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
@@ -301,8 +292,10 @@ class Pool extends EventEmitter {
 
   #onSettled() {
     if (this.#pumpPending) return;
-    const { allowExitOnIdle } = this.#settings;
-    if (this.waitingCount === 0 && !this.ending && !allowExitOnIdle) return;
+    const { allowExitOnIdle, maxUses } = this.#settings;
+    const isWorthIt =
+      this.waitingCount > 0 || this.ending || allowExitOnIdle || maxUses !== Infinity;
+    if (!isWorthIt) return;
     this.#pumpPending = true;
     afterDelivery(() => {
       this.#pumpPending = false;
@@ -312,27 +305,26 @@ class Pool extends EventEmitter {
 
   /** Gives out what is free, and opens what is missing. */
   #pump() {
-    for (
-      let waiting = this.#queries.peek();
-      waiting !== undefined;
-      waiting = this.#queries.peek()
-    ) {
-      const member = this.#choose();
-      if (member === undefined) break;
-      this.#queries.shift();
-      member.submit(waiting.query);
-    }
+    this.#retireSpent();
+    this.#serveQueries();
     this.#serveBorrowers();
     this.#grow();
-    this.#retireSpent();
     if (this.#settings.allowExitOnIdle) {
       for (const member of this.#shared) if (member.isIdle) member.connection.setLoopRef(false);
     }
     if (this.ending) this.#finish();
   }
 
+  #serveQueries() {
+    for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
+      const member = this.#choose();
+      if (member === undefined) return;
+      this.#queries.shift();
+      member.submit(query);
+    }
+  }
+
   #serveBorrowers() {
-    const oldestQuery = this.#queries.peek()?.since ?? Infinity;
     for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
       const member = this.#shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
       if (member === undefined) break;
@@ -342,86 +334,44 @@ class Pool extends EventEmitter {
       next.resolve(member);
     }
     // Under a steady load no connection is ever idle by itself: some are kept
-    // free of new queries, one for each borrower, oldest first.
+    // free of new queries, one for each borrower, unless queries wait for longer.
     let wanted = this.#mayGrow() ? 0 : this.#borrowers.length;
-    if ((this.#borrowers.peek()?.since ?? Infinity) > oldestQuery) wanted = 0;
+    if (this.#borrowers.oldestSince > this.#queries.oldestSince) wanted = 0;
     const byCost = [...this.#shared].sort(
       (a, b) => a.connection.expectedMillis - b.connection.expectedMillis,
     );
     for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
   }
 
-  #armDeadline() {
-    const { connectionTimeoutMillis } = this.#settings;
-    if (connectionTimeoutMillis === 0 || this.#deadlineTimer !== undefined) return;
-    const oldest = Math.min(
-      this.#queries.peek()?.since ?? Infinity,
-      this.#borrowers.peek()?.since ?? Infinity,
-    );
-    if (oldest === Infinity) return;
-    const left = oldest + connectionTimeoutMillis - performance.now();
-    this.#deadlineTimer = setTimeout(
-      () => {
-        this.#deadlineTimer = undefined;
-        this.#expire(performance.now() - connectionTimeoutMillis);
-        this.#armDeadline();
-      },
-      Math.max(1, Math.ceil(left)),
-    );
-  }
-
-  /** @param {number} before who waits since then has waited long enough */
-  #expire(before) {
-    const timeout = () =>
-      new PoolError(
-        'timeout exceeded when trying to connect: no connection was free within ' +
-          `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
-        'ERR_PG_CONDUIT_POOL_TIMEOUT',
-        { cause: this.#lastFailure },
-      );
-    while ((this.#queries.peek()?.since ?? Infinity) <= before) {
-      this.#queries.shift()?.query.reject(timeout());
-    }
-    while ((this.#borrowers.peek()?.since ?? Infinity) <= before) {
-      this.#borrowers.shift()?.reject(timeout());
-    }
-  }
-
   // --- Opening and closing connections --------------------------------------------
-
-  /** @type {Error | undefined} */
-  #lastFailure = undefined;
 
   #mayGrow() {
     if (this.#members.size >= this.#settings.max) return false;
-    if (this.#failures === 0) return true;
+    if (!this.#backoff.isActive) return true;
     // While the server is down, one attempt at a time.
-    return this.#connectingCount === 0 && performance.now() >= this.#nextAttemptAt;
+    return this.#connectingCount === 0 && this.#backoff.isOver;
   }
 
   #grow() {
     while (this.waitingCount > this.#connectingCount && this.#mayGrow()) this.#open();
-    const mustWait =
-      this.#failures > 0 && this.waitingCount > 0 && this.#members.size < this.#settings.max;
-    if (!mustWait || this.#connectingCount > 0 || this.#backoffTimer !== undefined) return;
-    this.#backoffTimer = setTimeout(
-      () => {
-        this.#backoffTimer = undefined;
-        this.#pump();
-      },
-      Math.max(1, this.#nextAttemptAt - performance.now()),
-    );
+    const mustWait = this.#backoff.isActive && this.#connectingCount === 0 && this.waitingCount > 0;
+    if (mustWait && this.#members.size < this.#settings.max) {
+      this.#backoff.whenOver(() => this.#pump());
+    }
   }
 
   #open() {
-    const member = new Member(this.#poolSide);
+    const member = new Member(this.#settings, this.#registry, {
+      onSettled: () => this.#onSettled(),
+      onLost: (error) => this.#onLost(member, error),
+    });
     this.#members.add(member);
     ++this.#connectingCount;
     member.client.once('end', () => this.#onClosed(member));
     member.connect().then(
       () => {
         --this.#connectingCount;
-        this.#failures = 0;
+        this.#backoff.succeeded();
         // A listener may send what every connection is to begin with; it still has it alone.
         this.emit('connect', member.client);
         member.connection.hasTouchedSession = false;
@@ -431,6 +381,7 @@ class Pool extends EventEmitter {
       },
       (error) => {
         --this.#connectingCount;
+        this.#backoff.failed(error);
         this.#onOpenFailed(error);
       },
     );
@@ -438,20 +389,34 @@ class Pool extends EventEmitter {
 
   /** @param {Error} error */
   #onOpenFailed(error) {
-    const backoff = Math.min(FIRST_BACKOFF_MILLIS * 2 ** this.#failures, MAX_BACKOFF_MILLIS);
-    ++this.#failures;
-    this.#lastFailure = error;
-    this.#nextAttemptAt = performance.now() + backoff * (0.5 + 0.5 * Math.random());
     // Others that are connected will serve those who wait; a deadline says how
     // long a server that is down may take to come back.
     const isHopeful =
-      this.#shared.length > 0 ||
-      [...this.#members].some(({ state }) => state === 'exclusive') ||
+      this.#members.size > this.#connectingCount ||
       (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
     if (!isHopeful && this.#connectingCount === 0) {
-      for (const { query } of this.#queries.clear()) query.reject(copyError(error));
+      for (const query of this.#queries.clear()) query.reject(copyError(error));
       for (const { reject } of this.#borrowers.clear()) reject(copyError(error));
     }
+    this.#pump();
+  }
+
+  /** @param {Member} member @param {Error} error */
+  #onLost(member, error) {
+    // Who has borrowed it hears it from the client.
+    if (member.state !== 'exclusive' && this.listenerCount('error') > 0) {
+      this.emit('error', error, member.client);
+    }
+  }
+
+  /** @param {Member} member */
+  #onClosed(member) {
+    if (!this.#members.delete(member)) return;
+    // One that was never connected is still being counted as an attempt.
+    if (member.state === 'connecting') return;
+    this.#unshare(member);
+    this.#metrics.keep(member);
+    this.emit('remove', member.client);
     this.#pump();
   }
 
@@ -477,15 +442,6 @@ class Pool extends EventEmitter {
   #retireSpent() {
     if (this.#settings.maxUses === Infinity) return;
     for (const member of [...this.#shared]) if (member.isSpent) this.#retire(member);
-  }
-
-  /** @param {Member} member */
-  #onClosed(member) {
-    if (!this.#members.delete(member)) return;
-    this.#unshare(member);
-    this.#metrics.keep(member);
-    if (member.state !== 'connecting') this.emit('remove', member.client);
-    this.#pump();
   }
 
   #sweepLater() {
@@ -537,8 +493,7 @@ class Pool extends EventEmitter {
       this.#pump();
     });
     clearTimeout(this.#sweepTimer);
-    clearTimeout(this.#backoffTimer);
-    clearTimeout(this.#deadlineTimer);
+    this.#backoff.cancel();
   }
 
   #finish() {
