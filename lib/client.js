@@ -9,14 +9,14 @@ const { Connection } = require('./connection');
 const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { parseOptions } = require('./options');
-const { Query } = require('./query');
+const { answer, callBack, readQuery } = require('./query-arguments');
 const { StatementRegistry } = require('./statement-registry');
 const { TypeOverrides } = require('./types/type-overrides');
 
 /**
  * @typedef {import('./options').Settings} Settings
  * @typedef {import('./row-builder').TypeSource} TypeSource
- * @typedef {(error: any, result?: any) => void} Callback
+ * @typedef {import('./query-arguments').Callback} Callback
  *
  * What the clients of one pool have in common; under POOL in their config.
  * @typedef {object} PoolSide
@@ -24,13 +24,10 @@ const { TypeOverrides } = require('./types/type-overrides');
  * @property {StatementRegistry} registry
  * @property {() => void} onSettled
  * @property {(error: Error) => void} onLost
+ * @property {() => void} onClosed
  */
 
 const POOL = Symbol('pool');
-
-/** @type {readonly unknown[]} */
-const NO_VALUES = Object.freeze([]);
-const NO_OPTIONS = Object.freeze({});
 
 /**
  * A client with a listener for notifications must not be collected, though
@@ -83,16 +80,17 @@ class Client extends EventEmitter {
       onLost: (error) => {
         pool?.onLost(error);
         // Without a listener the event would end the process; its queries know already.
-        if (this.listenerCount('error') > 0) this.emit('error', error);
+        if (this.listenerCount('error') > 0) this.#emitSoon('error', error);
       },
       onClosed: () => {
         listening.delete(this);
-        this.emit('end');
+        pool?.onClosed();
+        this.#emitSoon('end');
       },
       onNotice: (fields) =>
-        this.emit('notice', { name: 'notice', message: fields.M, ...nameFields(fields) }),
+        this.#emitSoon('notice', { name: 'notice', message: fields.M, ...nameFields(fields) }),
       onNotification: (message) =>
-        this.emit('notification', {
+        this.#emitSoon('notification', {
           name: 'notification',
           length: message.channel.length + message.payload.length,
           ...message,
@@ -104,6 +102,16 @@ class Client extends EventEmitter {
     this.on('removeListener', () => {
       if (this.listenerCount('notification') === 0) listening.delete(this);
     });
+  }
+
+  /**
+   * Outside of the delivery that it comes from, which a listener that throws
+   * must not end; and before the promises that are settled in it.
+   * @param {string} event
+   * @param {any} [argument]
+   */
+  #emitSoon(event, argument) {
+    process.nextTick(() => this.emit(event, argument));
   }
 
   /** Process id of the server's backend, 0 before connect(). */
@@ -134,7 +142,7 @@ class Client extends EventEmitter {
   connect(callback) {
     const connected = this.#connect();
     if (callback === undefined) return connected;
-    settle(connected, (error) => (error === null ? callback(null, this) : callback(error)));
+    callBack(connected, (error) => (error === null ? callback(null, this) : callback(error)));
     return undefined;
   }
 
@@ -157,25 +165,21 @@ class Client extends EventEmitter {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
-    const request = readArguments(text, values, callback);
-    return this.#run(request);
+    const query = readQuery(text, values, callback, this.#types, this.#settings.int8);
+    const refusal = this.#refuse(query);
+    if (refusal !== undefined) query.reject(refusal);
+    else this.#connection.submit(query);
+    return answer(query);
   }
 
-  /** @param {Request} request */
-  #run({ text, values, options, callback, refusal }) {
-    const query = new Query(text, values, options, this.#types, this.#settings.int8);
-    if (this.#refusal !== undefined) query.reject(copyError(this.#refusal));
-    else if (refusal !== undefined) query.reject(refusal);
-    else if (query.name !== undefined && !this.#claimName(query.name, text)) {
-      query.reject(
-        new ParameterError(
-          `Prepared statements must be unique - '${query.name}' was used for a different statement`,
-        ),
-      );
-    } else this.#connection.submit(query);
-    if (callback === undefined) return query.promise;
-    settle(query.promise, callback);
-    return undefined;
+  /** @param {import('./query').Query} query */
+  #refuse(query) {
+    if (this.#refusal !== undefined) return copyError(this.#refusal);
+    if (query.refusal !== undefined) return query.refusal;
+    if (query.name === undefined || this.#claimName(query.name, query.text)) return undefined;
+    return new ParameterError(
+      `Prepared statements must be unique - '${query.name}' was used for a different statement`,
+    );
   }
 
   /** @param {string} name @param {string} text */
@@ -204,7 +208,7 @@ class Client extends EventEmitter {
     this.#hasEnded = true;
     const ended = this.#connection.end();
     if (callback === undefined) return ended;
-    settle(ended, (error) => callback(error));
+    callBack(ended, (error) => callback(error));
     return undefined;
   }
 
@@ -247,79 +251,6 @@ class Client extends EventEmitter {
 }
 
 /**
- * @typedef {object} Request the arguments of query(), in order
- * @property {string} text
- * @property {readonly unknown[]} values
- * @property {Record<string, any>} options
- * @property {Callback | undefined} callback
- * @property {ParameterError | undefined} refusal why it cannot be sent
- */
-
-/**
- * @param {any} text
- * @param {any} values
- * @param {any} callback
- * @returns {Request}
- */
-function readArguments(text, values, callback) {
-  if (typeof values === 'function') {
-    callback = values;
-    values = undefined;
-  }
-  /** @type {Request} */
-  const request = {
-    text,
-    values: values ?? NO_VALUES,
-    options: NO_OPTIONS,
-    callback,
-    refusal: undefined,
-  };
-  if (typeof text !== 'string') {
-    if (typeof text !== 'object' || text === null) {
-      request.refusal = new ParameterError(
-        `query() needs an SQL text or { text, values }, not ${text === null ? 'null' : typeof text}`,
-      );
-      request.text = '';
-      return request;
-    }
-    request.options = text;
-    request.text = text.text;
-    request.values = values ?? text.values ?? NO_VALUES;
-    request.callback = callback ?? text.callback;
-    checkOptions(request);
-  }
-  if (!Array.isArray(request.values)) {
-    request.refusal = new ParameterError(
-      `the values of a query must be an array, one for each of $1, $2, …, not ${typeof values}`,
-    );
-  }
-  return request;
-}
-
-/** @param {Request} request */
-function checkOptions(request) {
-  const { options } = request;
-  if (typeof request.text !== 'string') {
-    request.refusal = new ParameterError(
-      'the text of a query must be a string: { text: "select …" }',
-    );
-    request.text = '';
-  } else if (
-    options.rowMode !== undefined &&
-    options.rowMode !== 'array' &&
-    options.rowMode !== null
-  ) {
-    request.refusal = new ParameterError(
-      `rowMode must be 'array' or nothing, not ${String(options.rowMode)}`,
-    );
-  } else if (options.types && typeof options.types.getTypeParser !== 'function') {
-    request.refusal = new ParameterError('types must have a function getTypeParser(oid, format)');
-  } else if (options.name && typeof options.name !== 'string') {
-    request.refusal = new ParameterError('the name of a query must be a string');
-  }
-}
-
-/**
  * @param {any} config
  * @returns {{ settings: Settings, refusal?: OptionError }}
  */
@@ -332,17 +263,4 @@ function readOptions(config) {
   }
 }
 
-/**
- * Calls back as Node does: outside of the promise, so that what the callback
- * throws is an uncaught exception and not a rejection.
- * @param {Promise<any>} promise
- * @param {Callback} callback
- */
-function settle(promise, callback) {
-  promise.then(
-    (value) => process.nextTick(callback, null, value),
-    (error) => process.nextTick(callback, error),
-  );
-}
-
-module.exports = { Client, POOL, connectionOf, readArguments, readOptions, settle };
+module.exports = { Client, POOL, connectionOf, readOptions };

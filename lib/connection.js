@@ -198,7 +198,6 @@ class Connection {
     }
     ++info.uses;
     query.expectedMillis = info.averageMillis < 0 ? SLOW_MILLIS : info.averageMillis;
-    query.size = sizeOf(query);
     if (this.inFlight === 0) this.headSince = performance.now();
     ++this.inFlight;
     this.expectedMillis += query.expectedMillis;
@@ -224,11 +223,11 @@ class Connection {
     try {
       if (statement === undefined) {
         const flags = this.#int8Flags | unpreparedFlags(query.types);
-        ticks.writeQuery(this.id, slot, flags, query.text, query.values);
+        ticks.writeQuery(this.id, slot, flags, query.text, query.parameters);
       } else {
         if (query.leads) ticks.writeParse(this.id, slot, statement.id, statement.text);
         const flags = this.#int8Flags | preparedFlags(statement, query.types);
-        ticks.writeExecute(this.id, slot, flags, statement.id, query.values);
+        ticks.writeExecute(this.id, slot, flags, statement.id, query.parameters);
       }
     } catch (error) {
       ticks.rollback();
@@ -556,16 +555,6 @@ class Connection {
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }
-}
-
-/** @param {Query} query */
-function sizeOf(query) {
-  let size = query.text.length;
-  for (const value of query.values) {
-    if (typeof value === 'string') size += value.length;
-    else if (ArrayBuffer.isView(value)) size += value.byteLength;
-  }
-  return size;
 }
 
 function poisonedError() {

@@ -185,6 +185,19 @@ function afterDelivery(callback) {
 let isDelivering = false;
 
 /**
+ * What the addon calls.
+ * @param {Parameters<typeof readEvents>} parameters
+ */
+function deliver(...parameters) {
+  isDelivering = true;
+  try {
+    readEvents(...parameters);
+  } finally {
+    isDelivering = false;
+  }
+}
+
+/**
  * @param {number} ints how many ints of events
  * @param {number} firstCell index of the first cell, counted in 8 bytes
  * @param {ArrayBuffer | undefined} inbox events and cells, when the memory is new
@@ -194,13 +207,12 @@ let isDelivering = false;
  * @param {Buffer | undefined} bytes
  * @param {any[] | undefined} more the chunks after the first, four parts each
  */
-function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
+function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
   if (inbox !== undefined) {
     cells.int32 = new Int32Array(inbox);
     cells.float64 = new Float64Array(inbox);
     cells.bigInt64 = new BigInt64Array(inbox);
   }
-  isDelivering = true;
   const now = performance.now();
   chunk.set(ascii, wide, json, bytes);
   const { int32 } = cells;
@@ -308,7 +320,6 @@ function deliver(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
   // These may add to the list.
   for (let index = 0; index < afterwards.length; ++index) afterwards[index]();
   afterwards.length = 0;
-  isDelivering = false;
 }
 
 /** @param {number} id */

@@ -25,7 +25,7 @@ class Member {
   /**
    * @param {import('./options').Settings} settings
    * @param {import('./statement-registry').StatementRegistry} registry
-   * @param {{ onSettled: () => void, onLost: (error: Error) => void }} listener
+   * @param {Pick<import('./client').PoolSide, 'onSettled' | 'onLost' | 'onClosed'>} listener
    */
   constructor(settings, registry, listener) {
     this.#settings = settings;

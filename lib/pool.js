@@ -9,18 +9,20 @@
 const { EventEmitter } = require('node:events');
 
 const { Backoff } = require('./backoff');
-const { readArguments, readOptions, settle } = require('./client');
+const { readOptions } = require('./client');
 const { isTransient } = require('./connect-error');
 const { afterDelivery } = require('./delivery');
 const { PoolError, StatementRefusedError, copyError } = require('./errors');
 const { Metrics } = require('./metrics');
 const { Member } = require('./pool-member');
-const { Query } = require('./query');
+const { answer, callBack, readQuery } = require('./query-arguments');
 const { StatementRegistry } = require('./statement-registry');
 const { WaitingLine } = require('./waiting-line');
 
 /**
  * @typedef {import('./client').Client} Client
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./query-arguments').Callback} Callback
  * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
  * @typedef {(error?: Error | boolean) => void} Release
  */
@@ -98,37 +100,46 @@ class Pool extends EventEmitter {
     });
   }
 
+  /**
+   * What a listener throws is an uncaught exception, as ever, but it must not
+   * keep the connection from being used.
+   * @param {string} event
+   * @param {...any} parameters
+   */
+  #emitNow(event, ...parameters) {
+    try {
+      this.emit(event, ...parameters);
+    } catch (error) {
+      process.nextTick(() => {
+        throw error;
+      });
+    }
+  }
+
   // --- Queries on shared connections ------------------------------------------
 
   /**
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
-   * @param {readonly unknown[] | import('./client').Callback} [values]
-   * @param {import('./client').Callback} [callback]
+   * @param {readonly unknown[] | Callback} [values]
+   * @param {Callback} [callback]
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
-    const request = readArguments(text, values, callback);
     const { types, int8 } = this.#settings;
-    const query = new Query(request.text, request.values, request.options, types, int8);
-    if (request.refusal !== undefined) query.reject(request.refusal);
+    const query = readQuery(text, values, callback, types, int8);
+    const refusal = this.#refuse() ?? query.refusal;
+    if (refusal !== undefined) query.reject(refusal);
     else this.#dispatch(query);
-    if (request.callback === undefined) return query.promise;
-    settle(query.promise, request.callback);
-    return undefined;
+    return answer(query);
   }
 
   /** @param {Query} query */
   #dispatch(query) {
-    const refusal = this.#refuse();
-    if (refusal !== undefined) {
-      query.reject(refusal);
-      return;
-    }
     const info = this.#registry.find(query.text);
     query.info = info;
     switch (info.class.kind) {
       case 'plain': {
-        const member = this.#queries.length === 0 ? this.#choose() : undefined;
+        const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
         if (member !== undefined) member.submit(query);
         else this.#enqueue(this.#queries, query, (error) => query.reject(error));
         return;
@@ -156,8 +167,11 @@ class Pool extends EventEmitter {
     );
   }
 
-  /** @returns {Member | undefined} nothing: the query is to wait */
-  #choose() {
+  /**
+   * @param {number} othersWaiting
+   * @returns {Member | undefined} nothing: the query is to wait
+   */
+  #choose(othersWaiting) {
     const { maxInFlight } = this.#settings;
     /** @type {Member | undefined} */
     let best;
@@ -172,16 +186,14 @@ class Pool extends EventEmitter {
     }
     if (best === undefined) return undefined;
     const { connection } = best;
-    if (connection.isBlocked(performance.now()) && this.#hasRoomElsewhere()) return undefined;
+    if (connection.isBlocked(performance.now())) {
+      // Not behind something slow while a connection is being opened, or may be.
+      if (this.#connectingCount > othersWaiting || this.#mayGrow()) return undefined;
+    }
     if (connection.expectedMillis > GROWTH_MILLIS && this.#connectingCount === 0) {
       if (this.#mayGrow()) this.#open();
     }
     return best;
-  }
-
-  /** Whether another query that waits gets a connection which is, or may be, opened. */
-  #hasRoomElsewhere() {
-    return this.#connectingCount > this.waitingCount || this.#mayGrow();
   }
 
   // --- Clients, lent to one borrower --------------------------------------------
@@ -194,7 +206,7 @@ class Pool extends EventEmitter {
   connect(callback) {
     const borrowed = this.#borrow().then((member) => this.#lend(member));
     if (callback === undefined) return borrowed;
-    settle(borrowed, (error, client) =>
+    callBack(borrowed, (error, client) =>
       error === null
         ? callback(null, client, client.release)
         : callback(error, undefined, () => {}),
@@ -224,10 +236,10 @@ class Pool extends EventEmitter {
         );
       }
       isLent = false;
-      this.emit('release', error, client);
+      this.#emitNow('release', error, client);
       this.#takeBack(member, Boolean(error));
     };
-    this.emit('acquire', client);
+    this.#emitNow('acquire', client);
     return lent;
   }
 
@@ -317,7 +329,7 @@ class Pool extends EventEmitter {
 
   #serveQueries() {
     for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
-      const member = this.#choose();
+      const member = this.#choose(this.waitingCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
       member.submit(query);
@@ -364,16 +376,16 @@ class Pool extends EventEmitter {
     const member = new Member(this.#settings, this.#registry, {
       onSettled: () => this.#onSettled(),
       onLost: (error) => this.#onLost(member, error),
+      onClosed: () => this.#onClosed(member),
     });
     this.#members.add(member);
     ++this.#connectingCount;
-    member.client.once('end', () => this.#onClosed(member));
     member.connect().then(
       () => {
         --this.#connectingCount;
         this.#backoff.succeeded();
         // A listener may send what every connection is to begin with; it still has it alone.
-        this.emit('connect', member.client);
+        this.#emitNow('connect', member.client);
         member.connection.hasTouchedSession = false;
         this.#share(member);
         this.#sweepLater();
@@ -405,7 +417,7 @@ class Pool extends EventEmitter {
   #onLost(member, error) {
     // Who has borrowed it hears it from the client.
     if (member.state !== 'exclusive' && this.listenerCount('error') > 0) {
-      this.emit('error', error, member.client);
+      process.nextTick(() => this.emit('error', error, member.client));
     }
   }
 
@@ -416,7 +428,7 @@ class Pool extends EventEmitter {
     if (member.state === 'connecting') return;
     this.#unshare(member);
     this.#metrics.keep(member);
-    this.emit('remove', member.client);
+    process.nextTick(() => this.emit('remove', member.client));
     this.#pump();
   }
 
@@ -480,7 +492,7 @@ class Pool extends EventEmitter {
   end(callback) {
     const ended = this.#end();
     if (callback === undefined) return ended;
-    settle(ended, (error) => callback(error));
+    callBack(ended, (error) => callback(error));
     return undefined;
   }
 

@@ -5,6 +5,7 @@
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
 const { DatabaseError, ParameterError, ResultError } = require('./errors');
+const { sizeInFlight } = require('./parameters');
 const { Result } = require('./result');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
@@ -33,8 +34,6 @@ class Query {
   /** Whether it has sent the Parse of `statement`, and whether that failed. */
   leads = false;
   parseFailed = false;
-  /** Bytes that it holds in libpq's buffer, roughly. */
-  size = 0;
   /** What it was expected to cost when it was submitted, in ms. */
   expectedMillis = 0;
   retried = false;
@@ -42,6 +41,10 @@ class Query {
   result = undefined;
   /** @type {import('./row-builder').Shape | undefined} */
   shape = undefined;
+  /** @type {Error | undefined} why it is not to be sent at all */
+  refusal = undefined;
+  /** @type {import('./query-arguments').Callback | undefined} */
+  callback = undefined;
   /** @type {Error | undefined} the first one */
   error = undefined;
   /** Its error ended the session. */
@@ -53,15 +56,16 @@ class Query {
 
   /**
    * @param {string} text
-   * @param {readonly unknown[]} values
-   * @param {{ name?: string, rowMode?: string, types?: TypeSource, prepare?: boolean }} options
+   * @param {readonly import('./parameters').Parameter[]} parameters
+   * @param {Record<string, any>} options name, rowMode, types, prepare
    * @param {TypeSource} types
    * @param {Int8} int8
    */
-  constructor(text, values, options, types, int8) {
+  constructor(text, parameters, options, types, int8) {
     this.text = text;
-    this.values = values;
-    this.name = options.name;
+    this.parameters = parameters;
+    this.size = sizeInFlight(text, parameters);
+    this.name = options.name || undefined;
     this.rowAsArray = options.rowMode === 'array';
     this.types = options.types ?? types;
     this.int8 = int8;

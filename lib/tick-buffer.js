@@ -6,9 +6,9 @@
 // The format stands in src/wire_format.h.
 
 const binding = require('./binding');
-const { ParameterError } = require('./errors');
-const { prepareValue } = require('./types/prepare-value');
 const { header, command, paramKind } = require('./wire-format');
+
+/** @typedef {import('./parameters').Parameter} Parameter */
 
 const INITIAL_INTS = 4096;
 const INITIAL_BYTES = 4096;
@@ -16,7 +16,6 @@ const INITIAL_BYTES = 4096;
 const SUBMIT_TEXT = 1 << 20;
 const SUBMIT_BYTES = 1 << 20;
 const SUBMIT_INTS = 1 << 18;
-const MAX_PARAMS = 65535;
 
 /** The addon takes `text` and empties it. */
 const tick = { text: '' };
@@ -81,82 +80,33 @@ function appendBytes(value) {
 }
 
 /**
- * @param {number} at where the parameter's two ints go
- * @param {unknown} value
- */
-function writeValue(at, value) {
-  /** @type {string} */
-  let text;
-  switch (typeof value) {
-    case 'number':
-      if ((value | 0) === value) {
-        commands[at] = paramKind.int32;
-        commands[at + 1] = value;
-        return;
-      }
-      text = String(value);
-      break;
-    case 'string':
-      text = value;
-      break;
-    case 'undefined':
-      commands[at] = paramKind.null;
-      commands[at + 1] = 0;
-      return;
-    default: {
-      if (value === null) {
-        commands[at] = paramKind.null;
-        commands[at + 1] = 0;
-        return;
-      }
-      const prepared = prepareValue(value);
-      if (prepared === null) {
-        commands[at] = paramKind.null;
-        commands[at + 1] = 0;
-        return;
-      }
-      if (typeof prepared !== 'string') {
-        commands[at] = paramKind.bytes;
-        commands[at + 1] = prepared.length;
-        appendBytes(prepared);
-        return;
-      }
-      text = prepared;
-    }
-  }
-  commands[at] = paramKind.text;
-  commands[at + 1] = text.length;
-  appendText(text);
-}
-
-/**
  * Writes a command's parameters behind its `fixed` ints.
  * @param {number} start index of the command
  * @param {number} fixed ints before the parameters
- * @param {readonly unknown[]} values
+ * @param {readonly Parameter[]} parameters
  */
-function writeValues(start, fixed, values) {
-  const count = values.length;
-  let index = 0;
-  try {
-    for (; index < count; ++index) writeValue(start + fixed + 2 * index, values[index]);
-  } catch (error) {
-    throw new ParameterError(
-      `parameter $${index + 1}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+function writeParameters(start, fixed, parameters) {
+  const count = parameters.length;
+  let at = start + fixed;
+  for (let index = 0; index < count; ++index, at += 2) {
+    const parameter = parameters[index];
+    if (typeof parameter === 'number') {
+      commands[at] = paramKind.int32;
+      commands[at + 1] = parameter;
+    } else if (parameter === null) {
+      commands[at] = paramKind.null;
+      commands[at + 1] = 0;
+    } else if (typeof parameter === 'string') {
+      commands[at] = paramKind.text;
+      commands[at + 1] = parameter.length;
+      appendText(parameter);
+    } else {
+      commands[at] = paramKind.bytes;
+      commands[at + 1] = parameter.length;
+      appendBytes(parameter);
+    }
   }
-  commands[header.used] = start + fixed + 2 * count;
-}
-
-/** @param {readonly unknown[]} values */
-function checkCount(values) {
-  if (values.length > MAX_PARAMS) {
-    throw new ParameterError(
-      `a query takes at most ${MAX_PARAMS} parameters, and got ${values.length}: send fewer ` +
-        'rows at a time, or pass an array and use unnest($1::…[])',
-    );
-  }
+  commands[header.used] = at;
 }
 
 /**
@@ -165,20 +115,19 @@ function checkCount(values) {
  * @param {number} slot
  * @param {number} flags
  * @param {string} text
- * @param {readonly unknown[]} values
- * @throws {ParameterError} call rollback() then
+ * @param {readonly Parameter[]} parameters
+ * @throws {RangeError} a string got too long for V8: call rollback() then
  */
-function writeQuery(connection, slot, flags, text, values) {
-  checkCount(values);
-  const at = reserve(6 + 2 * values.length);
+function writeQuery(connection, slot, flags, text, parameters) {
+  const at = reserve(6 + 2 * parameters.length);
   commands[at] = command.query;
   commands[at + 1] = connection;
   commands[at + 2] = slot;
   commands[at + 3] = flags;
   commands[at + 4] = text.length;
-  commands[at + 5] = values.length;
+  commands[at + 5] = parameters.length;
   appendText(text);
-  writeValues(at, 6, values);
+  writeParameters(at, 6, parameters);
 }
 
 /**
@@ -187,19 +136,18 @@ function writeQuery(connection, slot, flags, text, values) {
  * @param {number} slot
  * @param {number} flags
  * @param {number} statement
- * @param {readonly unknown[]} values
- * @throws {ParameterError} call rollback() then
+ * @param {readonly Parameter[]} parameters
+ * @throws {RangeError} a string got too long for V8: call rollback() then
  */
-function writeExecute(connection, slot, flags, statement, values) {
-  checkCount(values);
-  const at = reserve(6 + 2 * values.length);
+function writeExecute(connection, slot, flags, statement, parameters) {
+  const at = reserve(6 + 2 * parameters.length);
   commands[at] = command.execute;
   commands[at + 1] = connection;
   commands[at + 2] = slot;
   commands[at + 3] = flags;
   commands[at + 4] = statement;
-  commands[at + 5] = values.length;
-  writeValues(at, 6, values);
+  commands[at + 5] = parameters.length;
+  writeParameters(at, 6, parameters);
 }
 
 /**

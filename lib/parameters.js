@@ -1,0 +1,74 @@
+'use strict';
+
+// The parameters of one query, converted when query() is called: what callers
+// do to their objects afterwards does not matter, and none of their code
+// (toPostgres, toJSON) runs while commands are being written. Used by query.js.
+
+const { ParameterError } = require('./errors');
+const { prepareValue } = require('./types/prepare-value');
+
+/** The Bind message counts parameters in 16 bits. */
+const MAX_PARAMETERS = 65535;
+
+/** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
+
+/**
+ * @param {unknown} value
+ * @returns {Parameter}
+ */
+function prepare(value) {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'number':
+      return (value | 0) === value ? value : String(value);
+    case 'undefined':
+      return null;
+    default:
+      return value === null ? null : prepareValue(value);
+  }
+}
+
+/**
+ * @param {readonly unknown[]} values
+ * @returns {Parameter[]}
+ * @throws {ParameterError}
+ */
+function prepareParameters(values) {
+  const count = values.length;
+  if (count > MAX_PARAMETERS) {
+    throw new ParameterError(
+      `a query takes at most ${MAX_PARAMETERS} parameters, and got ${count}: send fewer rows at ` +
+        'a time, or pass an array and use unnest($1::…[])',
+    );
+  }
+  /** @type {Parameter[]} */
+  const parameters = new Array(count);
+  let index = 0;
+  try {
+    for (; index < count; ++index) parameters[index] = prepare(values[index]);
+  } catch (error) {
+    throw new ParameterError(
+      `parameter $${index + 1}: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
+  }
+  return parameters;
+}
+
+/**
+ * @param {string} text
+ * @param {readonly Parameter[]} parameters
+ * @returns {number} bytes that they take on the way to the server, at least
+ */
+function sizeInFlight(text, parameters) {
+  let size = text.length;
+  for (const parameter of parameters) {
+    if (typeof parameter === 'object' || typeof parameter === 'string') {
+      size += parameter === null ? 0 : parameter.length;
+    }
+  }
+  return size;
+}
+
+module.exports = { prepareParameters, sizeInFlight };
