@@ -5,12 +5,12 @@
 // their slots. Made by client.js.
 
 const binding = require('./binding');
-const { connectError } = require('./connect-error');
+const { closedError, lostError, poisonedError } = require('./connection-errors');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
-const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = require('./errors');
+const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
+const { Handshake } = require('./handshake');
 const { Housekeeping } = require('./query');
-const { resolveHosts } = require('./resolve-hosts');
 const { StatementCache } = require('./statement-cache');
 const { epochChange } = require('./statement-class');
 const ticks = require('./tick-buffer');
@@ -73,12 +73,10 @@ class Connection {
   #registry;
   /** @type {import('./binding').NativeConnection} */
   #native;
-  /** @type {{ resolve: () => void, reject: (error: Error) => void } | null} */
-  #connecting = null;
-  /** @type {NodeJS.Timeout | undefined} */
-  #connectTimer = undefined;
-  /** @type {Error | undefined} */
-  #connectFailure = undefined;
+  /** @type {Handshake | undefined} */
+  #handshake = undefined;
+  /** Why it is closed, if something went wrong. @type {Error | undefined} */
+  #failure = undefined;
   #isPoisoned = false;
   #bytesInFlight = 0;
   /** @type {Query[]} first in, first out: what waits for bytes to leave */
@@ -122,55 +120,31 @@ class Connection {
   async connect() {
     this.state = 'connecting';
     delivery.connecting.add(this);
-    const { connectionTimeoutMillis } = this.#settings;
+    this.#handshake = new Handshake(this.#native, this.#settings);
     try {
-      await new Promise((resolve, reject) => {
-        this.#connecting = { resolve: () => resolve(undefined), reject };
-        if (connectionTimeoutMillis > 0) {
-          this.#connectTimer = setTimeout(() => {
-            reject(
-              new ConnectionError(
-                `timeout expired: no connection within ${connectionTimeoutMillis} ms`,
-                { code: 'ETIMEDOUT', syscall: 'connect' },
-              ),
-            );
-          }, connectionTimeoutMillis);
-        }
-        this.#startConnecting().catch(reject);
-      });
-      this.state = 'ready';
-      this.headSince = performance.now();
-      this.#sendHeld();
+      await this.#handshake.done;
     } catch (error) {
-      this.#connectFailure = /** @type {Error} */ (error);
+      this.#failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
     } finally {
-      clearTimeout(this.#connectTimer);
-      this.#connecting = null;
       delivery.connecting.delete(this);
     }
-  }
-
-  async #startConnecting() {
-    const { password } = this.#settings;
-    const conninfo = await resolveHosts(this.#settings.conninfo);
-    if (password !== undefined) conninfo.password = await askPassword(password);
-    // It may have been given up meanwhile.
-    if (this.state !== 'connecting') return;
-    this.#native.connect(Object.keys(conninfo), Object.values(conninfo));
   }
 
   /** @param {number} processID @param {number} serverVersion */
   onConnected(processID, serverVersion) {
     this.processID = processID;
     this.serverVersion = serverVersion;
-    this.#connecting?.resolve();
+    this.state = 'ready';
+    this.headSince = performance.now();
+    this.#handshake?.succeed();
+    delivery.afterDelivery(() => this.#sendHeld());
   }
 
   /** @param {string} message */
   onConnectFailed(message) {
-    this.#connecting?.reject(connectError(message));
+    this.#handshake?.fail(message);
   }
 
   // --- Queries --------------------------------------------------------------
@@ -182,7 +156,7 @@ class Connection {
   submit(query) {
     query.connection = this;
     if (this.state !== 'ready' && this.state !== 'connecting') {
-      query.reject(this.#closedError());
+      query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
       return;
     }
     const info = (query.info ??= this.#registry.find(query.text));
@@ -336,7 +310,7 @@ class Connection {
   onNotSent(query) {
     if (query instanceof Housekeeping) return;
     this.#forget(query);
-    query.reject(this.#closedError());
+    query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
     this.#owner.onSettled();
   }
 
@@ -348,26 +322,20 @@ class Connection {
     const wasEnding = this.state === 'ending' || this.state === 'closed';
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
-    const text = wasEnding ? 'Connection terminated' : 'Connection terminated unexpectedly';
-    const detail = cause?.message ?? message.trim().split('\n')[0];
     for (const query of queries) {
       if (query instanceof Housekeeping) continue;
       this.#forget(query);
-      if (this.#isPoisoned) {
-        query.reject(poisonedError());
-        continue;
-      }
+      const outcome = query.wasSkipped ? 'not-run' : 'unknown';
       query.reject(
-        new ConnectionError(`${text}: ${detail}`, {
-          code: 'ECONNRESET',
-          cause: query.error ?? cause,
-          outcome: query.wasSkipped ? 'not-run' : 'unknown',
-        }),
+        this.#isPoisoned
+          ? poisonedError()
+          : lostError(wasEnding, message, query.error ?? cause, outcome),
       );
     }
-    const error = new ConnectionError(`${text}: ${detail}`, { code: 'ECONNRESET', cause });
+    this.#failure ??= lostError(wasEnding, message, cause, 'not-run');
+    const { state } = this;
     this.#close();
-    if (!wasEnding) this.#owner.onLost(error);
+    if (state !== 'closed' && !wasEnding) this.#owner.onLost(this.#failure);
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
@@ -410,7 +378,7 @@ class Connection {
     delivery.afterDelivery(() => {
       if (this.state !== 'ready' && this.state !== 'ending') {
         this.#forget(query);
-        query.reject(this.#closedError());
+        query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
         return;
       }
       if (isStale) this.#closeStatement(statement);
@@ -488,19 +456,6 @@ class Connection {
     }
   }
 
-  #closedError() {
-    if (this.#connectFailure !== undefined) return copyError(this.#connectFailure);
-    if (this.state === 'new') {
-      return new ConnectionError('the client is not connected: call and await connect() first');
-    }
-    return new ConnectionError(
-      this.#lastFatal !== undefined
-        ? `Client has encountered a connection error and is not queryable: ${this.#lastFatal.message}`
-        : 'Client was closed and is not queryable',
-      { cause: this.#lastFatal },
-    );
-  }
-
   // --- Closing --------------------------------------------------------------
 
   /**
@@ -513,7 +468,7 @@ class Connection {
       this.#whenClosed.push(() => resolve(undefined));
     });
     if (this.state === 'connecting') {
-      this.#connecting?.reject(new ConnectionError('Connection terminated'));
+      this.#handshake?.fail(new ConnectionError('Connection terminated'));
       this.#close();
     } else if (this.state === 'new') {
       this.#close();
@@ -528,7 +483,7 @@ class Connection {
   destroy() {
     if (this.state === 'closed') return;
     if (this.state === 'connecting') {
-      this.#connecting?.reject(new ConnectionError('Connection terminated'));
+      this.#handshake?.fail(new ConnectionError('Connection terminated'));
       this.#close();
       return;
     }
@@ -550,27 +505,11 @@ class Connection {
     for (const query of this.#held.splice(0)) {
       this.#bytesInFlight += query.size;
       this.#forget(query);
-      query.reject(this.#closedError());
+      query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
     }
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }
-}
-
-function poisonedError() {
-  return new ConnectionError(
-    'a statement began a transaction on a connection that others share; the connection was ' +
-      'closed and everything in the transaction rolled back: use pool.connect() for transactions',
-  );
-}
-
-/** @param {() => string | Promise<string>} password */
-async function askPassword(password) {
-  const value = await password();
-  if (typeof value !== 'string') {
-    throw new ConnectionError('the password function must return a string, or a promise of one');
-  }
-  return value;
 }
 
 module.exports = { Connection };

@@ -10,7 +10,7 @@ const { EventEmitter } = require('node:events');
 
 const { Backoff } = require('./backoff');
 const { readOptions } = require('./client');
-const { isTransient } = require('./connect-error');
+const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
 const { PoolError, StatementRefusedError, copyError } = require('./errors');
 const { Metrics } = require('./metrics');

@@ -28,7 +28,7 @@ void Connector::Start(const std::vector<std::string>& keywords,
     return;
   }
   // The only way to learn the SQLSTATE of a refused connection: it stands in
-  // the verbose message, which lib/connect-error.js takes apart.
+  // the verbose message, which lib/connection-errors.js takes apart.
   PQsetErrorVerbosity(conn_.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
   Advance(PQstatus(conn_.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING);

@@ -1,11 +1,12 @@
 'use strict';
 
-// Why a connection could not be made: libpq tells it in one text, which is
-// taken apart here. The addon asks for verbose messages, so that what the
-// server said stands there with its SQLSTATE. Used by connection.js.
+// Why a connection could not be made, or is gone. libpq tells the first in one
+// text, which is taken apart here; the addon asks for verbose messages, so that
+// what the server said stands there with its SQLSTATE. Used by connection.js
+// and handshake.js.
 
 const os = require('node:os');
-const { ConnectionError, DatabaseError } = require('./errors');
+const { ConnectionError, DatabaseError, copyError } = require('./errors');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -89,4 +90,44 @@ function isTransient(error) {
   return error instanceof ConnectionError && error.code !== 'ENOTFOUND';
 }
 
-module.exports = { connectError, isTransient };
+/**
+ * The connection was lost with a query in flight, or idle.
+ * @param {boolean} wasEnding somebody here wanted it
+ * @param {string} message libpq's
+ * @param {Error | undefined} cause what the server said last
+ * @param {import('./errors').Outcome} outcome
+ */
+function lostError(wasEnding, message, cause, outcome) {
+  const detail = cause?.message ?? message.trim().split('\n')[0];
+  const text = wasEnding ? 'Connection terminated' : 'Connection terminated unexpectedly';
+  return new ConnectionError(detail.startsWith(text) ? detail : `${text}: ${detail}`, {
+    code: 'ECONNRESET',
+    cause,
+    outcome,
+  });
+}
+
+/**
+ * A query came when there was no connection any more, or not yet.
+ * @param {string} state of the connection
+ * @param {Error | undefined} failure why it is closed
+ */
+function closedError(state, failure) {
+  if (state === 'new') {
+    return new ConnectionError('the client is not connected: call and await connect() first');
+  }
+  if (failure === undefined) return new ConnectionError('Client was closed and is not queryable');
+  const error = copyError(failure);
+  error.message = `Client has encountered a connection error and is not queryable: ${failure.message}`;
+  return error;
+}
+
+/** A statement brought a shared connection into a transaction, past the check of its text. */
+function poisonedError() {
+  return new ConnectionError(
+    'a statement began a transaction on a connection that others share; the connection was ' +
+      'closed and everything in the transaction rolled back: use pool.connect() for transactions',
+  );
+}
+
+module.exports = { connectError, closedError, lostError, poisonedError, isTransient };
