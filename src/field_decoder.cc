@@ -3,9 +3,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
+#include <string>
+
+#include "binary_value.h"
 
 namespace pg_conduit {
 
@@ -36,23 +38,10 @@ enum TypeOid : Oid {
   kJsonb = 3802,
 };
 
-// Milliseconds from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
-constexpr double kPostgresEpochMillis = 946684800000.0;
-constexpr double kMillisPerDay = 86400000.0;
 constexpr int64_t kMaxSafeInteger = (int64_t{1} << 53) - 1;
 constexpr uint8_t kJsonbVersion = 1;
 
 constexpr ColumnPlan kTextPlan{Codec::kText, CellKind::kText, 1};
-
-uint64_t ReadBigEndian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char c : bytes) value = (value << 8) | static_cast<unsigned char>(c);
-  return value;
-}
-
-uint16_t ReadUint16(std::string_view bytes, size_t at) {
-  return static_cast<uint16_t>(ReadBigEndian(bytes.substr(at, 2)));
-}
 
 uint64_t PackPair(int32_t low, int32_t high) {
   uint64_t cell;
@@ -123,124 +112,18 @@ bool PutBytes(std::string_view value, Delivery* delivery, uint64_t* cell) {
   return true;
 }
 
-uint64_t PackTimestamp(int64_t micros) {
-  if (micros == std::numeric_limits<int64_t>::max()) {
-    return PackDouble(std::numeric_limits<double>::infinity());
-  }
-  if (micros == std::numeric_limits<int64_t>::min()) {
-    return PackDouble(-std::numeric_limits<double>::infinity());
-  }
-  int64_t millis = micros / 1000;
-  if (micros % 1000 < 0) --millis;  // a Date cuts fractions of a millisecond off downwards
-  return PackDouble(static_cast<double>(millis) + kPostgresEpochMillis);
-}
-
-uint64_t PackDate(int32_t days) {
-  if (days == std::numeric_limits<int32_t>::max()) {
-    return PackDouble(std::numeric_limits<double>::infinity());
-  }
-  if (days == std::numeric_limits<int32_t>::min()) {
-    return PackDouble(-std::numeric_limits<double>::infinity());
-  }
-  return PackDouble(days * kMillisPerDay + kPostgresEpochMillis);
-}
-
-bool PutTime(int64_t micros, Delivery* delivery, uint64_t* cell) {
-  constexpr int64_t kMicrosPerSecond = 1000000;
-  if (micros < 0 || micros > 86400 * kMicrosPerSecond) return false;
-  const auto seconds = static_cast<int>(micros / kMicrosPerSecond);
-  const auto fraction = static_cast<int>(micros % kMicrosPerSecond);
-  char text[32];
-  int length = std::snprintf(text, sizeof(text), "%02d:%02d:%02d", seconds / 3600,
-                             seconds / 60 % 60, seconds % 60);
-  if (fraction != 0) {
-    length +=
-        std::snprintf(text + length, sizeof(text) - static_cast<size_t>(length), ".%06d", fraction);
-    while (text[length - 1] == '0') --length;
-  }
-  return PutText(std::string_view(text, static_cast<size_t>(length)), delivery, cell);
-}
-
-bool PutUuid(std::string_view value, Delivery* delivery, uint64_t* cell) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  char text[36];
-  size_t at = 0;
-  for (size_t index = 0; index < value.size(); ++index) {
-    if (index == 4 || index == 6 || index == 8 || index == 10) text[at++] = '-';
-    const auto byte = static_cast<unsigned char>(value[index]);
-    text[at++] = kHex[byte >> 4];
-    text[at++] = kHex[byte & 15];
-  }
-  return PutText(std::string_view(text, sizeof(text)), delivery, cell);
-}
-
-// numeric_send: digit count, weight, sign, display scale, digits base 10000.
-bool PutNumeric(std::string_view value, Delivery* delivery, uint64_t* cell) {
-  constexpr size_t kHeader = 8;
-  constexpr int kMaxScale = 0x3FFF;
-  if (value.size() < kHeader) return false;
-  const int digits = ReadUint16(value, 0);
-  const int weight = static_cast<int16_t>(ReadUint16(value, 2));
-  const uint16_t sign = ReadUint16(value, 4);
-  const int scale = ReadUint16(value, 6);
-  if (value.size() != kHeader + static_cast<size_t>(digits) * 2 || scale > kMaxScale) return false;
-  switch (sign) {
-    case 0x0000:
-    case 0x4000:
-      break;
-    case 0xC000:
-      return PutText("NaN", delivery, cell);
-    case 0xD000:
-      return PutText("Infinity", delivery, cell);
-    case 0xF000:
-      return PutText("-Infinity", delivery, cell);
-    default:
-      return false;
-  }
-  const auto group = [&](int index) -> int {
-    if (index < 0 || index >= digits) return 0;
-    return ReadUint16(value, kHeader + static_cast<size_t>(index) * 2);
-  };
+// Text that `append` makes of the value.
+template <typename Value>
+bool PutFormatted(bool (*append)(Value, std::string*), Value value, Delivery* delivery,
+                  uint64_t* cell) {
   std::string text;
-  if (sign == 0x4000) text.push_back('-');
-  char four[16];
-  if (weight < 0) {
-    text.push_back('0');
-  } else {
-    for (int index = 0; index <= weight; ++index) {
-      const int length =
-          std::snprintf(four, sizeof(four), index == 0 ? "%d" : "%04d", group(index));
-      text.append(four, static_cast<size_t>(length));
-    }
-  }
-  if (scale > 0) {
-    text.push_back('.');
-    const size_t end = text.size() + static_cast<size_t>(scale);
-    for (int index = weight + 1; text.size() < end; ++index) {
-      std::snprintf(four, sizeof(four), "%04d", group(index));
-      text.append(four, 4);
-    }
-    text.resize(end);
-  }
-  return PutText(text, delivery, cell);
+  return append(value, &text) && PutText(text, delivery, cell);
 }
 
 bool PutInt8Text(int64_t value, Delivery* delivery, uint64_t* cell) {
   char text[24];
   const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
   return PutText(std::string_view(text, static_cast<size_t>(end - text)), delivery, cell);
-}
-
-// The double that JavaScript reads from float4's shortest text, not the one
-// that has the same value: 1.1, not 1.10000002384.
-bool Float4AsText(float value, double* out) {
-  if (!std::isfinite(value)) {
-    *out = value;
-    return true;
-  }
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-  return ParseFloat(std::string_view(text, static_cast<size_t>(end - text)), out);
 }
 
 void PutBigInt(int64_t value, uint64_t* cell) {
@@ -428,20 +311,19 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
     case Codec::kBinaryTimestampTz:
     case Codec::kBinaryTimestamp:
       if (size != 8) return false;
-      *cell = PackTimestamp(static_cast<int64_t>(ReadBigEndian(value)));
+      *cell = PackDouble(TimestampMillis(static_cast<int64_t>(ReadBigEndian(value))));
       return true;
     case Codec::kBinaryDate:
       if (size != 4) return false;
-      *cell = PackDate(static_cast<int32_t>(ReadBigEndian(value)));
+      *cell = PackDouble(DateMillis(static_cast<int32_t>(ReadBigEndian(value))));
       return true;
     case Codec::kBinaryTime:
       if (size != 8) return false;
-      return PutTime(static_cast<int64_t>(ReadBigEndian(value)), delivery, cell);
+      return PutFormatted(AppendTime, static_cast<int64_t>(ReadBigEndian(value)), delivery, cell);
     case Codec::kBinaryUuid:
-      if (size != 16) return false;
-      return PutUuid(value, delivery, cell);
+      return PutFormatted(AppendUuid, value, delivery, cell);
     case Codec::kBinaryNumeric:
-      return PutNumeric(value, delivery, cell);
+      return PutFormatted(AppendNumeric, value, delivery, cell);
     case Codec::kBinaryBytes:
       return PutBytes(value, delivery, cell);
     case Codec::kUnknownBinary:

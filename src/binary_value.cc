@@ -1,0 +1,139 @@
+// See binary_value.h.
+#include "binary_value.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace pg_conduit {
+
+namespace {
+
+// Milliseconds from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
+constexpr double kPostgresEpochMillis = 946684800000.0;
+constexpr double kMillisPerDay = 86400000.0;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// numeric_send's signs.
+constexpr uint16_t kPositive = 0x0000;
+constexpr uint16_t kNegative = 0x4000;
+constexpr uint16_t kNaN = 0xC000;
+constexpr uint16_t kPlusInfinity = 0xD000;
+constexpr uint16_t kMinusInfinity = 0xF000;
+
+uint16_t ReadUint16(std::string_view bytes, size_t at) {
+  return static_cast<uint16_t>(ReadBigEndian(bytes.substr(at, 2)));
+}
+
+// A group of numeric's digits, base 10000.
+void AppendGroup(int group, bool is_first, std::string* out) {
+  char text[16];
+  const int length = std::snprintf(text, sizeof(text), is_first ? "%d" : "%04d", group);
+  out->append(text, static_cast<size_t>(length));
+}
+
+}  // namespace
+
+uint64_t ReadBigEndian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = (value << 8) | static_cast<unsigned char>(c);
+  return value;
+}
+
+double TimestampMillis(int64_t micros) {
+  if (micros == std::numeric_limits<int64_t>::max()) return kInfinity;
+  if (micros == std::numeric_limits<int64_t>::min()) return -kInfinity;
+  int64_t millis = micros / 1000;
+  if (micros % 1000 < 0) --millis;
+  return static_cast<double>(millis) + kPostgresEpochMillis;
+}
+
+double DateMillis(int32_t days) {
+  if (days == std::numeric_limits<int32_t>::max()) return kInfinity;
+  if (days == std::numeric_limits<int32_t>::min()) return -kInfinity;
+  return days * kMillisPerDay + kPostgresEpochMillis;
+}
+
+bool Float4AsText(float value, double* out) {
+  *out = value;
+  if (!std::isfinite(value)) return true;
+  char text[32];
+  // Fixed notation would give all digits of a large integer, not the shortest.
+  const char* end =
+      std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific).ptr;
+  const auto parsed = std::from_chars(text, end, *out);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+bool AppendTime(int64_t micros, std::string* out) {
+  constexpr int64_t kMicrosPerSecond = 1000000;
+  if (micros < 0 || micros > 86400 * kMicrosPerSecond) return false;
+  const auto seconds = static_cast<int>(micros / kMicrosPerSecond);
+  const auto fraction = static_cast<int>(micros % kMicrosPerSecond);
+  char text[32];
+  int length = std::snprintf(text, sizeof(text), "%02d:%02d:%02d.%06d", seconds / 3600,
+                             seconds / 60 % 60, seconds % 60, fraction);
+  while (text[length - 1] == '0' && fraction != 0) --length;
+  if (fraction == 0) length = 8;
+  out->append(text, static_cast<size_t>(length));
+  return true;
+}
+
+bool AppendUuid(std::string_view value, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  if (value.size() != 16) return false;
+  for (size_t index = 0; index < value.size(); ++index) {
+    if (index == 4 || index == 6 || index == 8 || index == 10) out->push_back('-');
+    const auto byte = static_cast<unsigned char>(value[index]);
+    out->push_back(kHex[byte >> 4]);
+    out->push_back(kHex[byte & 15]);
+  }
+  return true;
+}
+
+// numeric_send: digit count, weight, sign, display scale, digits base 10000.
+bool AppendNumeric(std::string_view value, std::string* out) {
+  constexpr size_t kHeader = 8;
+  constexpr int kMaxScale = 0x3FFF;
+  if (value.size() < kHeader) return false;
+  const int digits = ReadUint16(value, 0);
+  const int weight = static_cast<int16_t>(ReadUint16(value, 2));
+  const uint16_t sign = ReadUint16(value, 4);
+  const int scale = ReadUint16(value, 6);
+  if (value.size() != kHeader + static_cast<size_t>(digits) * 2 || scale > kMaxScale) return false;
+  switch (sign) {
+    case kPositive:
+    case kNegative:
+      break;
+    case kNaN:
+      out->append("NaN");
+      return true;
+    case kPlusInfinity:
+      out->append("Infinity");
+      return true;
+    case kMinusInfinity:
+      out->append("-Infinity");
+      return true;
+    default:
+      return false;
+  }
+  const auto group = [&](int index) -> int {
+    if (index < 0 || index >= digits) return 0;
+    return ReadUint16(value, kHeader + static_cast<size_t>(index) * 2);
+  };
+  if (sign == kNegative) out->push_back('-');
+  if (weight < 0) out->push_back('0');
+  for (int index = 0; index <= weight; ++index) AppendGroup(group(index), index == 0, out);
+  if (scale > 0) {
+    out->push_back('.');
+    const size_t end = out->size() + static_cast<size_t>(scale);
+    for (int index = weight + 1; out->size() < end; ++index) {
+      AppendGroup(group(index), false, out);
+    }
+    out->resize(end);
+  }
+  return true;
+}
+
+}  // namespace pg_conduit

@@ -1,0 +1,29 @@
+// One value in PostgreSQL's binary format (the *_send functions), read into a
+// number or into the text that the *_out functions would give. Pure functions,
+// called by field_decoder.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pg_conduit {
+
+// At most eight bytes.
+uint64_t ReadBigEndian(std::string_view bytes);
+
+// Milliseconds since 1970, +-Infinity for PostgreSQL's infinity. Fractions of
+// a millisecond are cut off downwards, as a JavaScript Date has none.
+double TimestampMillis(int64_t micros);
+double DateMillis(int32_t days);
+
+// The double that JavaScript reads from float4's shortest text, not the one
+// that has the same value: 1.1, not 1.10000002384.
+bool Float4AsText(float value, double* out);
+
+// These append to `out`; false when the bytes are not what the format allows.
+bool AppendTime(int64_t micros, std::string* out);
+bool AppendUuid(std::string_view value, std::string* out);
+bool AppendNumeric(std::string_view value, std::string* out);
+
+}  // namespace pg_conduit
