@@ -195,7 +195,7 @@ class Client extends EventEmitter {
     this.#drainPending = true;
     setImmediate(() => {
       this.#drainPending = false;
-      if (this.#connection.inFlight === 0) this.emit('drain');
+      if (this.#connection.inFlight === 0 && !this.#hasEnded) this.emit('drain');
     });
   }
 

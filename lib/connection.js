@@ -301,6 +301,8 @@ class Connection {
       return;
     } else {
       this.#forget(query);
+      // What it committed before it failed is there to stay.
+      if (query.info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
       query.reject(error);
     }
     this.#afterSettling();
@@ -362,7 +364,7 @@ class Connection {
       return false;
     }
     const isGone = error.code === '26000' && !query.parseFailed;
-    // By the routine: the message is translated (DESIGN section 3).
+    // By the routine: the message is translated.
     const isStale = error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
     if (!isGone && !isStale) return false;
     return this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === 1);

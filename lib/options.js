@@ -136,13 +136,13 @@ const OUR_NAMES = [
 function suggestion(name) {
   const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/[_-]/g, '');
   const wanted = plain(name);
-  const close = [...OUR_NAMES, ...libpqKeywords].find((known) => {
-    const candidate = plain(known);
-    return (
-      candidate === wanted ||
-      (wanted.length > 3 && (candidate.startsWith(wanted) || wanted.startsWith(candidate)))
-    );
-  });
+  const known = [...OUR_NAMES, ...libpqKeywords];
+  const close =
+    known.find((candidate) => plain(candidate) === wanted) ??
+    known.find((candidate) => {
+      const other = plain(candidate);
+      return wanted.length > 3 && (other.startsWith(wanted) || wanted.startsWith(other));
+    });
   return close === undefined ? '' : ` Did you mean "${close}"?`;
 }
 

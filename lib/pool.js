@@ -3,7 +3,7 @@
 // Chooses, opens and retires connections, and keeps the lines of what waits for
 // one. Queries share connections: each goes to one that is idle, else, if it
 // would stand behind something slow, waits for one that is opened, else joins
-// the pipeline that is expected to be done first (DESIGN section 5). Clients
+// the pipeline that is expected to be done first (README, "How it works"). Clients
 // are lent to one borrower at a time.
 
 const { EventEmitter } = require('node:events');

@@ -1,7 +1,7 @@
 'use strict';
 
 // Names into addresses, before libpq sees them: it would resolve them itself,
-// and block the event loop (DESIGN rule 11). Used by connection.js.
+// and block the event loop. Used by handshake.js.
 
 const dns = require('node:dns/promises');
 const net = require('node:net');

@@ -38,6 +38,14 @@ const { ResultError } = require('./errors');
 
 const INT8_OID = 20;
 const INT8_ARRAY_OID = 1016;
+const TIMESTAMPTZ_OID = 1184;
+
+const MILLIS_PER_DAY = 86400000;
+/** The last millisecond of a Date. */
+const MAX_MILLIS = 8.64e15;
+/** After so many years the calendar repeats itself. */
+const CALENDAR_CYCLE_YEARS = 400;
+const CALENDAR_CYCLE_MILLIS = 146097 * MILLIS_PER_DAY;
 
 const canGenerateCode = (() => {
   try {
@@ -54,8 +62,10 @@ const canGenerateCode = (() => {
  */
 function toLocalDate(millis) {
   if (millis === Infinity || millis === -Infinity) return millis;
-  const utc = new Date(millis);
-  const year = utc.getUTCFullYear();
+  // The last local hours of JavaScript's calendar may be past its end in UTC.
+  const isPastEnd = millis > MAX_MILLIS;
+  const utc = new Date(isPastEnd ? millis - CALENDAR_CYCLE_MILLIS : millis);
+  const year = utc.getUTCFullYear() + (isPastEnd ? CALENDAR_CYCLE_YEARS : 0);
   const date = new Date(
     year,
     utc.getUTCMonth(),
@@ -310,7 +320,19 @@ function findParser(oid, types, int8) {
         .create(text, (item) => (item === null ? null : parseInt8(item)))
         .parse();
   }
+  if (oid === TIMESTAMPTZ_OID) return (text) => parseTimestampTz(text, parser);
   return isIdentityParser(oid) ? null : parser;
+}
+
+/**
+ * pg-types goes by Date.UTC(), which takes the year 1 BC for 1900 and so lacks
+ * its leap day. In binary format there is no such gap, and both must agree.
+ * @param {string} text
+ * @param {Parser} parser
+ */
+function parseTimestampTz(text, parser) {
+  if (!text.startsWith('0001-02-29') || !text.endsWith(' BC')) return parser(text);
+  return new Date(parser(text.replace('-29', '-28')).getTime() + MILLIS_PER_DAY);
 }
 
 /** @param {string} text */

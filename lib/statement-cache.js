@@ -3,7 +3,7 @@
 // The prepared statements of one connection: by SQL text, bounded in number and
 // in length, least recently used out first. It only keeps the books; Parse,
 // Execute and Close are written by connection.js. Statement ids are never used
-// twice (DESIGN section 3).
+// twice.
 
 /** One prepared statement. */
 class Statement {

@@ -57,7 +57,10 @@ const REASONS = {
     why: 'the lock belongs to the session, which other callers use too',
     instead: `Take pg_advisory_xact_lock(), which ends with the transaction. Or: ${EXCLUSIVE}`,
   },
-  copy: { why: 'its data would block the queries of other callers', instead: EXCLUSIVE },
+  copy: {
+    why: 'it speaks a protocol of its own, which this driver does not support yet',
+    instead: 'Send rows with INSERT ... SELECT unnest($1::...[]), or use psql',
+  },
 };
 
 /**
@@ -69,7 +72,8 @@ const REASONS = {
  */
 function define(kind, keyword, reason, what = keyword) {
   const refusal = reason
-    ? `${what} cannot run on a shared connection: ${REASONS[reason].why}. ${REASONS[reason].instead}.`
+    ? `${what} cannot run ${kind === 'copy' ? 'here' : 'on a shared connection'}: ` +
+      `${REASONS[reason].why}. ${REASONS[reason].instead}.`
     : null;
   return Object.freeze({ kind, keyword, refusal });
 }

@@ -12,12 +12,24 @@ const MAX_LENGTH = 4 << 20;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
 
+/** Procedures and DO blocks may COMMIT; the others work in several transactions. */
+const COMMITS_INSIDE = /^(?:CALL|DO|VACUUM|CLUSTER|REINDEX|REPACK)$/;
+const CONCURRENTLY = /\bconcurrently\b/i;
+const HEAD_LENGTH = 256;
+
+/** @param {{ text: string, class: import('./statement-class').StatementClass }} info */
+function isConcurrent(info) {
+  return info.class.kind === 'alone' && CONCURRENTLY.test(info.text.slice(0, HEAD_LENGTH));
+}
+
 class StatementInfo {
   /** @param {string} text */
   constructor(text) {
     this.text = text;
     this.class = classifyStatement(text);
     this.uses = 0;
+    /** Parts of it may be committed though it fails. */
+    this.mayCommitInside = COMMITS_INSIDE.test(this.class.keyword) || isConcurrent(this);
     /** How long the server takes for it, in ms; -1 while unknown. */
     this.averageMillis = -1;
   }

@@ -1,8 +1,6 @@
 // See binary_value.h.
 #include "binary_value.h"
 
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 
@@ -53,17 +51,6 @@ double DateMillis(int32_t days) {
   if (days == std::numeric_limits<int32_t>::max()) return kInfinity;
   if (days == std::numeric_limits<int32_t>::min()) return -kInfinity;
   return days * kMillisPerDay + kPostgresEpochMillis;
-}
-
-bool Float4AsText(float value, double* out) {
-  *out = value;
-  if (!std::isfinite(value)) return true;
-  char text[32];
-  // Fixed notation would give all digits of a large integer, not the shortest.
-  const char* end =
-      std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific).ptr;
-  const auto parsed = std::from_chars(text, end, *out);
-  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 bool AppendTime(int64_t micros, std::string* out) {

@@ -17,10 +17,6 @@ uint64_t ReadBigEndian(std::string_view bytes);
 double TimestampMillis(int64_t micros);
 double DateMillis(int32_t days);
 
-// The double that JavaScript reads from float4's shortest text, not the one
-// that has the same value: 1.1, not 1.10000002384.
-bool Float4AsText(float value, double* out);
-
 // These append to `out`; false when the bytes are not what the format allows.
 bool AppendTime(int64_t micros, std::string* out);
 bool AppendUuid(std::string_view value, std::string* out);

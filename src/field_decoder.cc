@@ -179,8 +179,8 @@ ColumnPlan PlanBinaryColumn(Oid type, uint32_t flags) {
       return {Codec::kBinaryInt4, CellKind::kInt32, 1};
     case kOid:
       return {Codec::kBinaryOid, CellKind::kUint32, 1};
-    case kFloat4:
-      return {Codec::kBinaryFloat4, CellKind::kFloat64, 1};
+    // Not float4: JavaScript's number is the one that its text stands for, and
+    // the server's choice of digits is not std::to_chars'.
     case kFloat8:
       return {Codec::kBinaryFloat8, CellKind::kFloat64, 1};
     case kJsonType:
@@ -279,16 +279,6 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       if (size != 1) return false;
       *cell = PackPair(value[0] != 0, 0);
       return true;
-    case Codec::kBinaryFloat4: {
-      if (size != 4) return false;
-      const auto bits = static_cast<uint32_t>(ReadBigEndian(value));
-      float number;
-      std::memcpy(&number, &bits, sizeof(number));
-      double widened = 0;
-      if (!Float4AsText(number, &widened)) return false;
-      *cell = PackDouble(widened);
-      return true;
-    }
     case Codec::kBinaryFloat8: {
       if (size != 8) return false;
       const uint64_t bits = ReadBigEndian(value);

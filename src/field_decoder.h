@@ -27,7 +27,6 @@ enum class Codec : uint8_t {
   kBinaryInt4,
   kBinaryOid,
   kBinaryBool,
-  kBinaryFloat4,
   kBinaryFloat8,
   kBinaryInt8Text,
   kBinaryInt8Number,

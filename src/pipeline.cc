@@ -71,7 +71,7 @@ bool Pipeline::CanSend(int32_t slot) {
 
 bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
   if (result == 0) {
-    // libpq may have queued a part of it (DESIGN rule 8).
+    // libpq may have queued a part of it, which nothing can take back.
     const std::string message = PQerrorMessage(conn_.get());
     context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
     Lose(message.c_str());

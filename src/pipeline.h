@@ -2,7 +2,7 @@
 // was sent on it and not yet answered. Nothing else calls PQsend*, PQgetResult
 // or PQflush. Owned by Connection; flushed by LoopTurn; knows nothing of N-API.
 //
-// The invariants (DESIGN section 2):
+// The invariants (CONTRIBUTING.md, "Before you edit pipeline.cc"):
 //  - libpq is drained after every send and every flush, and before anything
 //    else is asked of it;
 //  - PQgetResult is never called while PQisBusy;

@@ -27,7 +27,7 @@ class SocketWatcher {
  public:
   class Owner {
    public:
-    // `status` < 0: libuv has already stopped the watcher (DESIGN rule 7).
+    // `status` < 0: libuv has already stopped the watcher.
     virtual void OnSocketEvent(int status, int events) = 0;
 
    protected:

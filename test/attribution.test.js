@@ -41,7 +41,10 @@ describe('every promise gets its own answer', () => {
     const all = [...clients, ...pools];
     await Promise.all(
       Array.from({ length: 4000 }, async (_, i) => {
-        const { rows } = await all[i % all.length].query("select $1::int as i, repeat('ü', $1 % 50) as t", [i]);
+        const { rows } = await all[i % all.length].query(
+          "select $1::int as i, repeat('ü', $1 % 50) as t",
+          [i],
+        );
         assert.deepEqual(rows, [{ i, t: 'ü'.repeat(i % 50) }]);
       }),
     );

@@ -286,12 +286,17 @@ describe('classifyStatement', () => {
 
   it('tells the user what is refused, why and what to call instead', () => {
     const refused = ['begin', 'set a = 1', 'set local a = 1', 'listen c', 'declare c cursor for x'];
-    const more = ['prepare p as x', 'discard all', 'create temp table t()', 'copy t from stdin'];
+    const more = ['prepare p as x', 'discard all', 'create temp table t()'];
     for (const text of [...refused, ...more, 'select pg_advisory_lock(1)']) {
       const { refusal } = classifyStatement(text);
       assert.match(refusal, /^.+ cannot run on a shared connection: .+\. .*pool\.connect\(\).+\.$/);
     }
     assert.match(classifyStatement('begin').refusal, /^BEGIN cannot run/);
+    // On a client of one's own it cannot run either.
+    assert.match(
+      classifyStatement('copy t from stdin').refusal,
+      /^COPY .+ not support yet\. Send .+\.$/,
+    );
     assert.match(classifyStatement('select pg_advisory_lock(1)').refusal, /pg_advisory_xact_lock/);
     for (const text of ['select 1', 'vacuum', "commit prepared 'x'", "copy t to '/x'"]) {
       assert.strictEqual(classifyStatement(text).refusal, null);

@@ -28,6 +28,18 @@ async function until(what, condition) {
   }
 }
 
+/**
+ * Unlike events.once() it is no listener for errors.
+ * @param {import('node:events').EventEmitter} emitter
+ * @param {string} event
+ * @returns {Promise<void>}
+ */
+function seen(emitter, event) {
+  return new Promise((resolve) => {
+    emitter.once(event, () => resolve());
+  });
+}
+
 let names = 0;
 
 /** @returns {string} an application_name of this test alone */
@@ -118,4 +130,4 @@ async function runFixture(name, { args = [], nodeArgs = [], env = {} } = {}) {
   });
 }
 
-module.exports = { Observer, applicationName, runFixture, until };
+module.exports = { Observer, applicationName, runFixture, seen, until };
