@@ -14,7 +14,12 @@
         '<!@(node -p "require(\'fs\').readdirSync(\'src\').filter((name) => name.endsWith(\'.cc\')).sort().map((name) => \'src/\' + name).join(\' \')")',
       ],
       'include_dirs': ['<!(node -p "require(\'node-addon-api\').include_dir")'],
-      'defines': ['NAPI_VERSION=8', 'NAPI_DISABLE_CPP_EXCEPTIONS'],
+      'defines': [
+        'NAPI_VERSION=8',
+        'NAPI_DISABLE_CPP_EXCEPTIONS',
+        # A thread that is being terminated can throw nothing any more.
+        'NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS',
+      ],
       'cflags': [
         '-Wall', '-Wextra', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections',
       ],

@@ -91,6 +91,7 @@ void AddonData::OnCleanup(napi_async_cleanup_hook_handle handle, void* data) {
 void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
   // No JavaScript runs any more; connections are closed in an orderly way, and
   // the environment waits for libuv's close callbacks.
+  can_run_javascript_ = false;
   for (const auto& entry : connections_) entry.second->ShutDown();
   turn_.reset();
   tick_.Reset();
@@ -112,6 +113,7 @@ void AddonData::Setup(Napi::Object tick, Napi::Function deliver) {
   tick_ = Napi::Persistent(tick);
   deliver_ = Napi::Persistent(deliver);
   async_context_ = std::make_unique<Napi::AsyncContext>(env_, "pg-conduit");
+  can_run_javascript_ = true;
 }
 
 void AddonData::SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes) {
@@ -124,7 +126,7 @@ void AddonData::SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes) {
 }
 
 void AddonData::ReadCommands() {
-  if (command_data_ == nullptr) return;
+  if (command_data_ == nullptr || !can_run_javascript_) return;
   const auto used = static_cast<size_t>(command_data_[kHeaderUsed]);
   if (used <= kHeaderSize) return;
   const auto units = static_cast<size_t>(command_data_[kHeaderTextLength]);
@@ -141,11 +143,12 @@ void AddonData::ReadCommands() {
     napi_value text = nullptr;
     napi_value empty = nullptr;
     if (napi_get_named_property(env_, tick_.Value(), "text", &text) != napi_ok ||
-        napi_get_value_string_utf8(env_, text, text_.get(), capacity, &size) != napi_ok) {
-      size = 0;
+        napi_get_value_string_utf8(env_, text, text_.get(), capacity, &size) != napi_ok ||
+        napi_create_string_latin1(env_, "", 0, &empty) != napi_ok ||
+        napi_set_named_property(env_, tick_.Value(), "text", empty) != napi_ok) {
+      StopJavaScript();
+      return;
     }
-    napi_create_string_latin1(env_, "", 0, &empty);
-    napi_set_named_property(env_, tick_.Value(), "text", empty);
   }
   // Cleared first: a lost connection may be reported, but nothing here runs
   // JavaScript that could write to the buffers meanwhile.
@@ -166,8 +169,14 @@ void AddonData::ReadCommands() {
   }
 }
 
+void AddonData::StopJavaScript() {
+  // The thread is being terminated; its handles still run until TearDown().
+  can_run_javascript_ = false;
+  delivery_.Clear();
+}
+
 void AddonData::RequestDeliveryIfAny() {
-  if (turn_ != nullptr && HasDelivery()) turn_->RequestDelivery();
+  if (HasDelivery()) turn_->RequestDelivery();
 }
 
 Pipeline* AddonData::FindPipeline(int32_t connection) {
@@ -205,7 +214,8 @@ napi_value AddonData::FillInbox(size_t* first_cell) {
 }
 
 void AddonData::Deliver() {
-  if (delivery_.empty() || deliver_.IsEmpty()) return;
+  if (!can_run_javascript_) delivery_.Clear();
+  if (delivery_.empty()) return;
   const Napi::HandleScope scope(env_);
   delivery_.FinishJson();
   size_t first_cell = 0;
@@ -213,8 +223,8 @@ void AddonData::Deliver() {
   napi_value arguments[4 + kChunkParts];
   arguments[2] = FillInbox(&first_cell);
   if (arguments[2] == nullptr) {
-    napi_fatal_error("pg_conduit::AddonData::Deliver", NAPI_AUTO_LENGTH,
-                     "out of memory for query results", NAPI_AUTO_LENGTH);
+    StopJavaScript();
+    return;
   }
   napi_create_uint32(env_, static_cast<uint32_t>(delivery_.events().size()), &arguments[0]);
   napi_create_uint32(env_, static_cast<uint32_t>(first_cell), &arguments[1]);

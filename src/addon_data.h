@@ -52,11 +52,13 @@ class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
   static void OnCleanup(napi_async_cleanup_hook_handle handle, void* data);
   void TearDown(napi_async_cleanup_hook_handle handle);
 
-  bool HasDelivery() const override { return !delivery_.empty(); }
+  bool HasDelivery() const override { return can_run_javascript_ && !delivery_.empty(); }
   void Deliver() override;
   Pipeline* FindPipeline(int32_t connection) override;
   void NotSent(int32_t slot, NotSentReason reason, int32_t detail) override;
 
+  // From here on nothing is read from JavaScript or delivered to it.
+  void StopJavaScript();
   // Copies events and cells into the inbox; a new one when it has outgrown it.
   napi_value FillInbox(size_t* first_cell);
 
@@ -67,6 +69,7 @@ class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
   RowWriter rows_;
   ParamReader reader_;
   std::unique_ptr<LoopTurn> turn_;
+  bool can_run_javascript_ = false;
   PipelineContext context_{};
   std::unordered_map<int32_t, Connection*> connections_;
 
