@@ -243,7 +243,7 @@ class Connection {
     return statements.add(query.text);
   }
 
-  /** @param {Statement} statement that the cache has given up; in use, it is left to the session */
+  /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */
   #closeStatement(statement) {
     if (statement.users > 0 || statement.isClosed || this.state !== 'ready') return;
     statement.isClosed = true;
@@ -282,9 +282,12 @@ class Connection {
     if (statement !== undefined) {
       --statement.users;
       if (query.leads) {
-        if (query.parseFailed) this.statements.remove(statement);
-        else statement.isReady = true;
+        if (query.parseFailed) {
+          this.statements.remove(statement);
+          statement.isClosed = true;
+        } else statement.isReady = true;
       }
+      if (statement.isRetired) delivery.afterDelivery(() => this.#closeStatement(statement));
       if (statement.shape === undefined) statement.shape = query.shape;
     }
     if (this.isShared && (transactionStatus > TRANSACTION_IDLE || TAG_OF_BEGIN.test(query.tag))) {
@@ -297,7 +300,7 @@ class Connection {
       this.#forget(query);
       query.resolve(query.result);
     } else if (this.#canHeal(query, error, transactionStatus)) {
-      this.#heal(query, error);
+      this.#heal(query);
       return;
     } else {
       this.#forget(query);
@@ -370,11 +373,10 @@ class Connection {
     return this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === 1);
   }
 
-  /** @param {Query} query @param {Error} error */
-  #heal(query, error) {
+  /** @param {Query} query */
+  #heal(query) {
     const statement = /** @type {Statement} */ (query.statement);
     this.statements.remove(statement);
-    const isStale = /** @type {DatabaseError} */ (error).code === '0A000';
     query.reset();
     this.#bytesInFlight -= query.size;
     delivery.afterDelivery(() => {
@@ -383,7 +385,7 @@ class Connection {
         query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
         return;
       }
-      if (isStale) this.#closeStatement(statement);
+      this.#closeStatement(statement);
       this.#send(query);
     });
   }
@@ -436,6 +438,7 @@ class Connection {
    * @returns {boolean} whether a query sent now would wait for a slow one
    */
   isBlocked(now) {
+    if (this.inFlight === 0) return false;
     if (this.slowInFlight > 0) return true;
     const headMillis = now - this.headSince;
     return headMillis > OVERDUE_MILLIS && headMillis > 2 * this.expectedMillis;

@@ -31,11 +31,26 @@ const { types } = require('./types');
 
 /** @typedef {(value: any, name: string) => any} Check */
 
-/** @param {string} name @param {string} wanted @param {unknown} value @returns {never} */
+/**
+ * Texts are not shown: a mistyped connection string puts passwords anywhere.
+ * @param {string} name
+ * @param {string} wanted
+ * @param {unknown} value
+ * @returns {never}
+ */
 function refuse(name, wanted, value) {
-  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const isShown = ['number', 'boolean', 'bigint'].includes(typeof value);
+  const shown = isShown ? String(value) : SHOWN_AS[typeof value];
   throw new OptionError(`option "${name}" must be ${wanted}, not ${shown}`);
 }
+
+/** @type {Record<string, string>} */
+const SHOWN_AS = {
+  string: 'this string',
+  object: 'this object',
+  function: 'a function',
+  symbol: 'a symbol',
+};
 
 /** @param {number} minimum @param {number} [maximum] @returns {Check} */
 function integer(minimum, maximum = 2 ** 31 - 1) {
@@ -146,23 +161,20 @@ function suggestion(name) {
   return close === undefined ? '' : ` Did you mean "${close}"?`;
 }
 
-/** What may not be shown: a password in a URL. @param {string} text */
-function withoutPassword(text) {
-  return text.replace(/(:\/\/[^:/@\s]*:)[^@\s"]*@/g, '$1…@');
-}
-
 /**
  * @param {string} text a URI or "keyword=value …"
  * @returns {Record<string, any>} options under the names of `pg` or libpq
  */
 function parseConnectionString(text) {
-  /** @type {string} */
-  let libpqSaid;
+  let hint = '';
   try {
     const { dbname, ...rest } = binding.parseConninfo(text);
     return dbname === undefined ? rest : { ...rest, database: dbname };
   } catch (error) {
-    libpqSaid = /** @type {Error} */ (error).message.trim();
+    // Its other messages quote parts of the text, and so, maybe, the password.
+    const said = /** @type {Error} */ (error).message;
+    const [, parameter] = /^invalid URI query parameter: "(\w+)"$/.exec(said.trim()) ?? [];
+    if (parameter !== undefined) hint = `: there is no parameter "${parameter}"`;
   }
   // Forms that `pg` knows and libpq does not: socket paths, and parameters of `pg`'s own.
   if (/^(?:postgres(?:ql)?:\/\/|socket:|\/)/.test(text)) {
@@ -179,8 +191,8 @@ function parseConnectionString(text) {
     }
   }
   throw new OptionError(
-    `the connection string cannot be read: ${withoutPassword(libpqSaid)}. ` +
-      'Write postgresql://user:password@host:port/database, with special characters percent-encoded',
+    `the connection string cannot be read${hint}. Write ` +
+      'postgresql://user:password@host:port/database, with special characters percent-encoded',
   );
 }
 

@@ -47,6 +47,9 @@ class Member {
   become(state) {
     this.state = state;
     this.connection.isShared = state === 'shared' || state === 'reserved';
+    // Nobody tells the pool when a borrower sends something.
+    if (state === 'exclusive') this.connection.setLoopRef(true);
+    if (state === 'shared') this.#settledAtSweep = -1;
   }
 
   /** @param {Query} query */

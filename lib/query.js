@@ -178,8 +178,12 @@ class Query {
     );
   }
 
-  /** Ready to be submitted a second time. */
+  /**
+   * Ready to be sent a second time: unprepared, so that its answer does not
+   * hang on anybody else's Parse again.
+   */
   reset() {
+    this.prepare = false;
     this.statement = undefined;
     this.leads = false;
     this.parseFailed = false;

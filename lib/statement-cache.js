@@ -9,7 +9,9 @@
 class Statement {
   /** The Parse has been answered. */
   isReady = false;
-  /** Its Close has been sent. */
+  /** The cache has given it up. */
+  isRetired = false;
+  /** Its Close has been sent, or it never came to be. */
   isClosed = false;
   /** Executions in flight: it must not be closed. */
   users = 0;
@@ -110,6 +112,7 @@ class StatementCache {
   /** @param {Statement} statement */
   remove(statement) {
     if (this.#statements.get(statement.text) !== statement) return;
+    statement.isRetired = true;
     this.#statements.delete(statement.text);
     this.#length -= statement.text.length;
   }
@@ -117,6 +120,7 @@ class StatementCache {
   /** @returns {Statement[]} all of them, which are forgotten */
   clear() {
     const all = [...this.#statements.values()];
+    for (const statement of all) statement.isRetired = true;
     this.#statements.clear();
     this.#length = 0;
     return all;

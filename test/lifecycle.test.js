@@ -83,6 +83,14 @@ describe('at the end', function () {
       await untilGone(name);
     });
 
+    for (const what of ['unread commands', 'unread answers']) {
+      it(`terminated amid JavaScript, with ${what}, they do no harm`, async () => {
+        const name = applicationName();
+        assert.equal(await run('workers.js', [what, name]), '150');
+        await untilGone(name);
+      });
+    }
+
     it('nothing is left of those that end while they connect', async () => {
       const name = applicationName();
       const codes = JSON.parse(await run('workers.js', ['while connecting', name]));

@@ -359,26 +359,20 @@ describe('results', () => {
       }
     });
 
-    it('every quarter of an hour of two years, and every day of four centuries', async () => {
+    it('every half of an hour of a year, and every fifth day of four centuries', async () => {
       const client = await newClient();
       await sameAsPg(
         client,
         "select t, t at time zone 'UTC' as local from generate_series('2020-12-31'::timestamptz, " +
-          "'2022-01-02', '15 minutes') t",
+          "'2022-01-02', '30 minutes') t",
+        { executions: 3 },
       );
       await sameAsPg(
         client,
         "select '1800-01-01'::date + g as d, '1800-01-01'::timestamptz + g * interval '1 day' as t " +
           'from generate_series(0, 400 * 366, 5) g',
+        { executions: 3 },
       );
-    });
-
-    it('the leap day of the year 1 BC, which Date.UTC() does not have', async () => {
-      const client = await newClient();
-      const texts = ['0001-02-29 12:00:00 BC', '0001-03-01 00:00:00 BC', '0005-02-29 12:00:00 BC'];
-      for (const type of ['timestamp', 'timestamptz', 'date']) {
-        await sameAsPg(client, selectEach(type, texts));
-      }
     });
 
     it("the last hours of JavaScript's calendar", async () => {
@@ -1117,6 +1111,16 @@ describe('results', () => {
   }
 
   if (process.env.PG_CONDUIT_TEST_TZ) return;
+
+  describe('of dates that are none in pg', () => {
+    it('the leap day of the year 1 BC, which Date.UTC() does not have', async () => {
+      const client = await newClient();
+      const texts = ['0001-02-29 12:00:00 BC', '0001-03-01 00:00:00 BC', '0005-02-29 12:00:00 BC'];
+      for (const type of ['timestamp', 'timestamptz', 'date']) {
+        await sameAsPg(client, selectEach(type, texts));
+      }
+    });
+  });
 
   // These run this file anew, and make its schema anew: they stay at the end.
 
