@@ -282,6 +282,7 @@ function parseOptions(config) {
 
 /** @param {unknown} value @returns {string} one port, or several as libpq takes them */
 function checkPorts(value) {
+  if (typeof value === 'object') refuse('port', 'a whole number from 1 to 65535', value);
   const check = integer(1, 65535);
   return String(value)
     .split(',')

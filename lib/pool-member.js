@@ -45,11 +45,12 @@ class Member {
 
   /** @param {'shared' | 'reserved' | 'exclusive' | 'leaving'} state */
   become(state) {
+    // While it was lent it was in use, whatever was sent.
+    if (this.state === 'exclusive' && state === 'shared') this.#settledAtSweep = -1;
     this.state = state;
     this.connection.isShared = state === 'shared' || state === 'reserved';
     // Nobody tells the pool when a borrower sends something.
     if (state === 'exclusive') this.connection.setLoopRef(true);
-    if (state === 'shared') this.#settledAtSweep = -1;
   }
 
   /** @param {Query} query */

@@ -50,12 +50,12 @@ if (process.platform === 'linux') {
       assert.ok(reads >= 500, `${reads} reads`);
     });
 
-    it('under load are far fewer than queries, though each has a Sync', async () => {
+    it('are far fewer than queries, where many come in a tick, though each has a Sync', async () => {
       const queries = 5000;
       const counts = await count({ queries, concurrency: 100 });
       const { writes, reads, syncs, flushes, bytesWritten } = counts;
       assert.equal(syncs, queries);
-      assert.ok(writes > 0 && writes < 0.3 * queries, `${writes} writes`);
+      assert.ok(writes > 0 && writes < 0.05 * queries, `${writes} writes`);
       assert.ok(reads > 0 && reads < queries, `${reads} reads`);
       // Nothing is written behind the back of the counters.
       assert.ok(writes <= flushes + 0.05 * queries, `${writes} writes, ${flushes} flushes`);
