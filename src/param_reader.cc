@@ -121,6 +121,7 @@ bool ParamReader::ReadRecord() {
   switch (static_cast<Command>(command)) {
     case Command::kQuery:
     case Command::kExecute: {
+      if (slot == slot_without_parse_) return true;
       if (text_has_nul || nul_parameter_ >= 0) {
         pipelines_->NotSent(slot, NotSentReason::kNulByte, text_has_nul ? -1 : nul_parameter_);
         return true;
@@ -139,11 +140,13 @@ bool ParamReader::ReadRecord() {
       return true;
     }
     case Command::kParse:
+      slot_without_parse_ = slot;
       if (text_has_nul) {
         pipelines_->NotSent(slot, NotSentReason::kNulByte, -1);
       } else if (text.size() > kMaxMessage) {
-        pipelines_->NotSent(slot, NotSentReason::kTooLarge, 0);
+        pipelines_->NotSent(slot, NotSentReason::kTooLarge, -1);
       } else {
+        slot_without_parse_ = -1;
         // TakeText has seen the NUL. NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
         pipeline->SendParse(slot, statement, text.data());
       }
@@ -152,6 +155,7 @@ bool ParamReader::ReadRecord() {
       pipeline->SendClose(slot, statement);
       return true;
     case Command::kSync:
+      slot_without_parse_ = -1;
       pipeline->SendSync(slot);
       return true;
   }

@@ -56,6 +56,8 @@ class ParamReader {
   std::vector<char> digits_;  // decimal text of kInt32 parameters
   uint64_t message_size_ = 0;
   int32_t nul_parameter_ = -1;
+  // Its Parse was not sent: an Execute would fail, and abort a transaction.
+  int32_t slot_without_parse_ = -1;
 };
 
 }  // namespace pg_conduit
