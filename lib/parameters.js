@@ -1,8 +1,9 @@
 'use strict';
 
-// The parameters of one query, converted when query() is called: what callers
-// do to their objects afterwards does not matter, and none of their code
-// (toPostgres, toJSON) runs while commands are being written. Used by query.js.
+// The parameters of one query, converted when query() is called, so that none
+// of the caller's code (toPostgres, toJSON) runs while commands are being
+// written. Bytes are not copied: a Buffer may be changed when its query is
+// settled, not before. Used by query-arguments.js.
 
 const { ParameterError } = require('./errors');
 const { prepareValue } = require('./types/prepare-value');

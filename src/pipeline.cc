@@ -221,7 +221,9 @@ void Pipeline::TakeResult(ResultPtr result) {
   switch (status) {
     case PGRES_TUPLES_OK:
     case PGRES_SINGLE_TUPLE:
+#ifdef LIBPQ_HAS_CHUNK_MODE
     case PGRES_TUPLES_CHUNK:
+#endif
       context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
       if (status == PGRES_TUPLES_OK) TakeCommandTag(result.get(), head.slot);
       break;

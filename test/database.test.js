@@ -53,7 +53,7 @@ async function startInChild(then) {
     .then((database) => { process.stdout.write(JSON.stringify(database) + '\\n'); ${then} });`;
   const child = spawn(process.execPath, ['-e', code], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   const [line] = await once(child.stdout, 'data');
   return { child, database: JSON.parse(line.toString()) };
@@ -254,11 +254,12 @@ describe('startDatabase', function () {
 
     it('leaves it to a parent that handles Ctrl-C when the server stops', async () => {
       const { child, database } = await startInChild(
-        `process.on('SIGINT', () => setTimeout(() => process.exit(), 500)); setInterval(() => {}, 1000);`,
+        `process.on('SIGINT', () => console.log('heard')); process.stdin.on('data', () => process.exit());`,
       );
       process.kill(-child.pid, 'SIGINT'); // the whole group, as a terminal does
-      await delay(200);
+      await once(child.stdout, 'data');
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
+      child.stdin.write('exit');
       await assertGone(database);
     });
   });
