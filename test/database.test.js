@@ -46,11 +46,11 @@ async function assertGone({ pid, socketDirectory }) {
   assert.equal(fs.existsSync(socketDirectory), false, `${socketDirectory} is still there`);
 }
 
-/** A process in a group of its own that starts a server, tells about it and goes on with `then`. */
+/** A process in a group of its own that starts a server, does `then` and tells about the server. */
 async function startInChild(then) {
   const code = `require(${JSON.stringify(path.join(SCRIPTS, 'database.js'))})
     .startDatabase({ own: true })
-    .then((database) => { process.stdout.write(JSON.stringify(database) + '\\n'); ${then} });`;
+    .then((database) => { ${then}; process.stdout.write(JSON.stringify(database) + '\\n'); });`;
   const child = spawn(process.execPath, ['-e', code], {
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],
