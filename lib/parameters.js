@@ -10,6 +10,8 @@ const { prepareValue } = require('./types/prepare-value');
 
 /** The Bind message counts parameters in 16 bits. */
 const MAX_PARAMETERS = 65535;
+/** What the server takes in one message (PQ_LARGE_MESSAGE_LIMIT); the addon counts exactly. */
+const MAX_SIZE = 0x3fffffff;
 
 /** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
 
@@ -72,4 +74,13 @@ function sizeInFlight(text, parameters) {
   return size;
 }
 
-module.exports = { prepareParameters, sizeInFlight };
+/** @param {{ cause?: unknown }} [options] */
+function tooLargeError(options) {
+  return new ParameterError(
+    'the query and its parameters are larger than 1 GB, or one of them than 512 MB of text, which ' +
+      'is more than a message to PostgreSQL or a JavaScript string may hold: send it in parts',
+    options,
+  );
+}
+
+module.exports = { prepareParameters, sizeInFlight, tooLargeError, MAX_SIZE };

@@ -511,6 +511,10 @@ class Pool extends EventEmitter {
   #finish() {
     if (this.waitingCount > 0) return;
     for (const member of [...this.#shared]) this.#retire(member);
+    // Nobody waits for those that are still being opened.
+    for (const member of [...this.#members]) {
+      if (member.state === 'connecting') member.connection.end();
+    }
     if (this.#members.size === 0) this.#whenEnded?.();
   }
 }

@@ -4,7 +4,7 @@
 // Query; and callbacks called. Used by client.js and pool.js.
 
 const { ParameterError } = require('./errors');
-const { prepareParameters } = require('./parameters');
+const { MAX_SIZE, prepareParameters, tooLargeError } = require('./parameters');
 const { Query } = require('./query');
 
 /**
@@ -50,7 +50,7 @@ function readQuery(text, values, callback, types, int8) {
     refusal = /** @type {ParameterError} */ (error);
   }
   const query = new Query(refusal === undefined ? text : '', parameters, options, types, int8);
-  query.refusal = refusal;
+  query.refusal = query.size > MAX_SIZE ? tooLargeError() : refusal;
   query.callback = callback;
   return query;
 }

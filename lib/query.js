@@ -5,7 +5,7 @@
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
 const { DatabaseError, ParameterError, ResultError } = require('./errors');
-const { sizeInFlight } = require('./parameters');
+const { sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
@@ -154,10 +154,7 @@ class Query {
   notSent(reason, detail) {
     if (reason === notSentReason.connectionGone) return true;
     if (reason === notSentReason.tooLarge) {
-      this.error ??= new ParameterError(
-        'the query and its parameters are larger than 1 GB, which is the most that one message ' +
-          'to PostgreSQL may hold: send it in parts',
-      );
+      this.error ??= tooLargeError();
     } else {
       const what = detail < 0 ? 'the text of the query' : `parameter $${detail + 1}`;
       this.error ??= new ParameterError(

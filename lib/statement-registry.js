@@ -28,6 +28,9 @@ class StatementInfo {
     this.text = text;
     this.class = classifyStatement(text);
     this.uses = 0;
+    /** It takes all prepared statements away. */
+    this.dropsStatements =
+      /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
     /** Parts of it may be committed though it fails. */
     this.mayCommitInside = COMMITS_INSIDE.test(this.class.keyword) || isConcurrent(this);
     /** How long the server takes for it, in ms; -1 while unknown. */

@@ -70,7 +70,8 @@ function appendText(text) {
 function appendBytes(value) {
   const used = commands[header.bytesLength];
   if (used + value.length > bytes.length) {
-    const larger = new Uint8Array(Math.max(bytes.length * 2, used + value.length));
+    const wanted = used + value.length;
+    const larger = new Uint8Array(wanted > SUBMIT_BYTES ? wanted : 2 * wanted);
     larger.set(bytes.subarray(0, used));
     bytes = larger;
     binding.setBuffers(commands, bytes);
@@ -116,7 +117,7 @@ function writeParameters(start, fixed, parameters) {
  * @param {number} flags
  * @param {string} text
  * @param {readonly Parameter[]} parameters
- * @throws {RangeError} a string got too long for V8: call rollback() then
+ * @throws {RangeError} too large for V8: call rollback() then
  */
 function writeQuery(connection, slot, flags, text, parameters) {
   const at = reserve(6 + 2 * parameters.length);
@@ -137,7 +138,7 @@ function writeQuery(connection, slot, flags, text, parameters) {
  * @param {number} flags
  * @param {number} statement
  * @param {readonly Parameter[]} parameters
- * @throws {RangeError} a string got too long for V8: call rollback() then
+ * @throws {RangeError} too large for V8: call rollback() then
  */
 function writeExecute(connection, slot, flags, statement, parameters) {
   const at = reserve(6 + 2 * parameters.length);
