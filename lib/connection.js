@@ -11,9 +11,8 @@ const delivery = require('./delivery');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { tooLargeError } = require('./parameters');
+const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
-const { StatementCache } = require('./statement-cache');
-const { epochChange } = require('./statement-class');
 const ticks = require('./tick-buffer');
 const { flag, int8Mode } = require('./wire-format');
 
@@ -89,6 +88,7 @@ class Connection {
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #int8Flags;
+  #statements;
   /** @type {(() => void)[]} */
   #whenClosed = [];
 
@@ -103,12 +103,17 @@ class Connection {
     this.#owner = owner;
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
-    this.statements = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
+    this.#statements = new PreparedStatements(this, settings);
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
   }
 
   counters() {
     return this.#native.counters();
+  }
+
+  /** What it has prepared. */
+  get statements() {
+    return this.#statements.cache;
   }
 
   /** @param {boolean} ref whether the connection keeps the process alive */
@@ -196,7 +201,8 @@ class Connection {
   #send(query) {
     this.#bytesInFlight += query.size;
     this.transactionStatus = -1;
-    const statement = this.#chooseStatement(query);
+    const statement = this.#statements.choose(query);
+    query.statement = statement;
     const slot = delivery.takeSlot(query);
     ticks.begin();
     try {
@@ -218,45 +224,8 @@ class Connection {
       this.#afterSettling();
       return;
     }
-    if (statement !== undefined) {
-      query.statement = statement;
-      ++statement.users;
-    }
     ticks.writeSync(this.id, slot);
-    // What is sent behind it must not count on what it takes away.
-    if (query.info.dropsStatements) this.statements.clear();
-  }
-
-  /**
-   * @param {Query} query
-   * @returns {Statement | undefined} what it executes; it leads when it must
-   *   send the Parse first
-   */
-  #chooseStatement(query) {
-    const { prepare, prepareThreshold } = this.#settings;
-    if (!(query.prepare ?? prepare)) return undefined;
-    const { statements } = this;
-    const known = statements.find(query.text);
-    if (known !== undefined) {
-      // Whoever follows a Parse that fails must be able to go again, which only
-      // a shared connection allows: elsewhere the order of statements counts.
-      return known.isReady || this.isShared ? known : undefined;
-    }
-    if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
-    for (const evicted of statements.evictFor(query.text)) this.#closeStatement(evicted);
-    if (!statements.hasRoomFor(query.text)) return undefined;
-    query.leads = true;
-    return statements.add(query.text);
-  }
-
-  /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */
-  #closeStatement(statement) {
-    if (statement.users > 0 || statement.isClosed || this.state !== 'ready') return;
-    statement.isClosed = true;
-    // Nobody waits for it, but its Sync must find its slot.
-    const slot = delivery.takeSlot(/** @type {any} */ (new Housekeeping(this)));
-    ticks.writeClose(this.id, slot, statement.id);
-    ticks.writeSync(this.id, slot);
+    this.#statements.sent(query);
   }
 
   // --- Answers --------------------------------------------------------------
@@ -279,25 +248,13 @@ class Connection {
     // What was waited for is the head's; who comes with it costs nothing.
     query.info.observe(now - this.headSince);
     this.headSince = now;
-    const { statement } = query;
-    if (statement !== undefined) {
-      --statement.users;
-      if (query.leads) {
-        if (query.parseFailed) {
-          this.statements.remove(statement);
-          statement.isClosed = true;
-        } else statement.isReady = true;
-      }
-      if (statement.isRetired) delivery.afterDelivery(() => this.#closeStatement(statement));
-      if (statement.shape === undefined) statement.shape = query.shape;
-    }
+    this.#statements.answered(query);
     if (this.isShared && (transactionStatus > TRANSACTION_IDLE || TAG_OF_BEGIN.test(query.tag))) {
       this.#leaveTransaction(query);
       return;
     }
     const { error } = query;
     if (error === undefined) {
-      if (query.tag !== '') this.#applyTag(query.tag);
       this.#forget(query);
       query.resolve(query.result);
     } else if (this.#canHeal(query, error, transactionStatus)) {
@@ -356,54 +313,30 @@ class Connection {
   }
 
   /**
-   * Whether the error proves that the statement did not run, only because its
-   * prepared form was gone or out of date, and running it now keeps the order
-   * that the caller can count on.
+   * Whether the query did not run for the sake of its prepared statement alone,
+   * and running it now keeps the order that the caller can count on.
    * @param {Query} query
    * @param {Error} error
    * @param {number} transactionStatus
    */
   #canHeal(query, error, transactionStatus) {
-    if (query.statement === undefined || query.retried || !(error instanceof DatabaseError)) {
-      return false;
-    }
-    const isGone = error.code === '26000' && !query.parseFailed;
-    // By the routine: the message is translated.
-    const isStale = error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
-    if (!isGone && !isStale) return false;
+    if (query.retried || !this.#statements.isToBlame(query, error)) return false;
     return this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === 1);
   }
 
   /** @param {Query} query */
   #heal(query) {
-    const statement = /** @type {Statement} */ (query.statement);
-    this.statements.remove(statement);
+    this.#statements.giveUp(/** @type {Statement} */ (query.statement));
     query.reset();
     this.#bytesInFlight -= query.size;
     delivery.afterDelivery(() => {
-      if (this.state !== 'ready' && this.state !== 'ending') {
-        this.#forget(query);
-        query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
+      if (this.state === 'ready' || this.state === 'ending') {
+        this.#send(query);
         return;
       }
-      this.#closeStatement(statement);
-      this.#send(query);
+      this.#forget(query);
+      query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
     });
-  }
-
-  /** @param {string} tag */
-  #applyTag(tag) {
-    switch (epochChange(tag)) {
-      case 'dropped':
-        this.statements.clear();
-        break;
-      case 'stale':
-        for (const statement of this.statements.clear()) {
-          delivery.afterDelivery(() => this.#closeStatement(statement));
-        }
-        break;
-      default:
-    }
   }
 
   /**

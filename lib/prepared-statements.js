@@ -1,0 +1,126 @@
+'use strict';
+
+// Which prepared statement a query executes on its connection, when a text is
+// prepared, and when a statement is closed. statement-cache.js keeps the books;
+// the commands are written here. Used by connection.js.
+
+const delivery = require('./delivery');
+const { DatabaseError } = require('./errors');
+const { Housekeeping } = require('./query');
+const { StatementCache } = require('./statement-cache');
+const { epochChange } = require('./statement-class');
+const ticks = require('./tick-buffer');
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./statement-cache').Statement} Statement
+ */
+
+class PreparedStatements {
+  #connection;
+  #settings;
+  #isStaleUntilEnd = false;
+
+  /**
+   * @param {Connection} connection
+   * @param {import('./options').Settings} settings
+   */
+  constructor(connection, settings) {
+    this.#connection = connection;
+    this.#settings = settings;
+    this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
+  }
+
+  /**
+   * @param {Query} query
+   * @returns {Statement | undefined} what it executes; it leads when it must
+   *   send the Parse first
+   */
+  choose(query) {
+    const { prepare, prepareThreshold } = this.#settings;
+    if (!(query.prepare ?? prepare)) return undefined;
+    const known = this.cache.find(query.text);
+    if (known !== undefined) {
+      // Whoever follows a Parse that fails must be able to go again, which only
+      // a shared connection allows: elsewhere the order of statements counts.
+      return known.isReady || this.#connection.isShared ? known : undefined;
+    }
+    if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
+    for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
+    if (!this.cache.hasRoomFor(query.text)) return undefined;
+    query.leads = true;
+    return this.cache.add(query.text);
+  }
+
+  /** @param {Query} query has been written, with what choose() returned for it */
+  sent(query) {
+    if (query.statement !== undefined) ++query.statement.users;
+    // What is sent behind it must not count on what it takes away.
+    if (query.info.dropsStatements) this.cache.clear();
+  }
+
+  /** @param {Query} query whose Sync has come */
+  answered(query) {
+    const { statement } = query;
+    if (statement !== undefined) {
+      --statement.users;
+      if (query.leads) {
+        statement.isReady = !query.parseFailed;
+        statement.isClosed = query.parseFailed;
+        if (query.parseFailed) this.cache.remove(statement);
+      }
+      statement.shape ??= query.shape;
+      if (statement.isRetired) this.#closeSoon(statement);
+    }
+    if (query.tag !== '') this.#applyTag(query.tag);
+  }
+
+  /** @param {string} tag of a command that is done */
+  #applyTag(tag) {
+    const isEnd = tag === 'COMMIT' || tag === 'ROLLBACK';
+    // What made statements stale inside a transaction is undone by its ROLLBACK.
+    const change = isEnd && this.#isStaleUntilEnd ? 'stale' : epochChange(tag);
+    if (change === 'none') return;
+    const all = this.cache.clear();
+    if (change === 'stale') for (const stale of all) this.#closeSoon(stale);
+    this.#isStaleUntilEnd = change === 'stale' && !isEnd;
+  }
+
+  /**
+   * Whether an error proves that the query did not run, only because its
+   * prepared statement was gone or out of date.
+   * @param {Query} query
+   * @param {Error} error
+   */
+  isToBlame(query, error) {
+    if (query.statement === undefined || !(error instanceof DatabaseError)) return false;
+    if (error.code === '26000') return !query.parseFailed;
+    // By the routine: the message is translated.
+    return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+  }
+
+  /** @param {Statement} statement that is gone or out of date */
+  giveUp(statement) {
+    this.cache.remove(statement);
+    this.#closeSoon(statement);
+  }
+
+  /** @param {Statement} statement */
+  #closeSoon(statement) {
+    delivery.afterDelivery(() => this.#close(statement));
+  }
+
+  /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */
+  #close(statement) {
+    const { id, state } = this.#connection;
+    if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
+    statement.isClosed = true;
+    // Nobody waits for it, but its Sync must find its slot.
+    const slot = delivery.takeSlot(/** @type {any} */ (new Housekeeping(this.#connection)));
+    ticks.writeClose(id, slot, statement.id);
+    ticks.writeSync(id, slot);
+  }
+}
+
+module.exports = { PreparedStatements };
