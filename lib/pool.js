@@ -1,26 +1,24 @@
 'use strict';
 
-// Chooses, opens and retires connections, and keeps the lines of what waits for
-// one. Queries share connections: each goes to one that is idle, else, if it
+// Chooses connections, and keeps the lines of what waits for one. Queries share connections: each goes to one that is idle, else, if it
 // would stand behind something slow, waits for one that is opened, else joins
 // the pipeline that is expected to be done first (README, "How it works"). Clients
 // are lent to one borrower at a time.
 
 const { EventEmitter } = require('node:events');
 
-const { Backoff } = require('./backoff');
 const { readOptions } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
 const { PoolError, StatementRefusedError, copyError } = require('./errors');
-const { Metrics } = require('./metrics');
-const { Member } = require('./pool-member');
+const { PoolConnections } = require('./pool-connections');
 const { answer, callBack, readQuery } = require('./query-arguments');
 const { StatementRegistry } = require('./statement-registry');
 const { WaitingLine } = require('./waiting-line');
 
 /**
  * @typedef {import('./client').Client} Client
+ * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query').Query} Query
  * @typedef {import('./query-arguments').Callback} Callback
  * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
@@ -29,28 +27,18 @@ const { WaitingLine } = require('./waiting-line');
 
 /** Opening a connection takes about so long: a longer queue is worth another one. */
 const GROWTH_MILLIS = 5;
-const MAX_SWEEP_MILLIS = 1000;
-const MIN_SWEEP_MILLIS = 5;
 
 class Pool extends EventEmitter {
   #settings;
   /** @type {import('./errors').OptionError | undefined} why it cannot connect */
   #refusal;
   #registry = new StatementRegistry();
-  #metrics = new Metrics();
-  /** @type {Set<Member>} */
-  #members = new Set();
-  /** @type {Member[]} those in the states shared and reserved */
-  #shared = [];
+  #connections;
   /** @type {WaitingLine<Query>} */
   #queries;
   /** @type {WaitingLine<Borrower>} */
   #borrowers;
-  #connectingCount = 0;
-  #backoff = new Backoff();
   #pumpPending = false;
-  /** @type {NodeJS.Timeout | undefined} */
-  #sweepTimer = undefined;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
 
@@ -63,6 +51,13 @@ class Pool extends EventEmitter {
     const { settings, refusal } = readOptions(config);
     this.#settings = settings;
     this.#refusal = refusal;
+    this.#connections = new PoolConnections(settings, this.#registry, {
+      onOpened: (member) => this.#onOpened(member),
+      onOpenFailed: (error) => this.#onOpenFailed(error),
+      onLost: (member, error) => this.#onLost(member, error),
+      onClosed: (member) => this.#onClosed(member),
+      onSettled: () => this.#onSettled(),
+    });
     const { connectionTimeoutMillis } = settings;
     this.#queries = new WaitingLine(connectionTimeoutMillis, (query) =>
       query.reject(this.#timeoutError()),
@@ -74,12 +69,12 @@ class Pool extends EventEmitter {
 
   /** Connections, those that are being opened included. */
   get totalCount() {
-    return this.#members.size;
+    return this.#connections.members.size;
   }
 
   /** Connections with nothing in flight that are not lent. */
   get idleCount() {
-    return this.#shared.filter((member) => member.isIdle).length;
+    return this.#connections.shared.filter((member) => member.isIdle).length;
   }
 
   /** Queries and borrowers that have no connection yet. */
@@ -93,7 +88,7 @@ class Pool extends EventEmitter {
 
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
-    return this.#metrics.report(this.#members, {
+    return this.#connections.report({
       totalCount: this.totalCount,
       idleCount: this.idleCount,
       waitingCount: this.waitingCount,
@@ -175,7 +170,7 @@ class Pool extends EventEmitter {
     const { maxInFlight } = this.#settings;
     /** @type {Member | undefined} */
     let best;
-    for (const member of this.#shared) {
+    for (const member of this.#connections.shared) {
       const { connection } = member;
       if (member.state !== 'shared' || member.isSpent) continue;
       if (connection.inFlight === 0) return member;
@@ -188,10 +183,12 @@ class Pool extends EventEmitter {
     const { connection } = best;
     if (connection.isBlocked(performance.now())) {
       // Not behind something slow while a connection is being opened, or may be.
-      if (this.#connectingCount > othersWaiting || this.#mayGrow()) return undefined;
+      if (this.#connections.connectingCount > othersWaiting || this.#connections.mayGrow) {
+        return undefined;
+      }
     }
-    if (connection.expectedMillis > GROWTH_MILLIS && this.#connectingCount === 0) {
-      if (this.#mayGrow()) this.#open();
+    if (connection.expectedMillis > GROWTH_MILLIS && this.#connections.connectingCount === 0) {
+      if (this.#connections.mayGrow) this.#connections.open();
     }
     return best;
   }
@@ -248,16 +245,16 @@ class Pool extends EventEmitter {
    * @param {boolean} [isBroken] the borrower does not want it to be used again
    */
   async #takeBack(member, isBroken = false) {
-    if (!this.#members.has(member)) return;
+    if (!this.#connections.members.has(member)) return;
     if (isBroken) {
       member.become('leaving');
       member.connection.destroy();
       return;
     }
     const isUsable = await member.reset(this.listenerCount('connect') > 0);
-    if (!this.#members.has(member)) return;
-    if (isUsable && !member.isSpent) this.#share(member);
-    else this.#retire(member);
+    if (!this.#connections.members.has(member)) return;
+    if (isUsable && !member.isSpent) this.#connections.share(member);
+    else this.#connections.retire(member);
     this.#pump();
   }
 
@@ -278,7 +275,7 @@ class Pool extends EventEmitter {
       'timeout exceeded when trying to connect: no connection was free within ' +
         `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
       'ERR_PG_CONDUIT_POOL_TIMEOUT',
-      { cause: this.#backoff.lastError },
+      { cause: this.#connections.lastError },
     );
   }
 
@@ -317,12 +314,14 @@ class Pool extends EventEmitter {
 
   /** Gives out what is free, and opens what is missing. */
   #pump() {
-    this.#retireSpent();
+    this.#connections.retireSpent();
     this.#serveQueries();
     this.#serveBorrowers();
-    this.#grow();
+    this.#connections.grow(this.waitingCount, () => this.#pump());
     if (this.#settings.allowExitOnIdle) {
-      for (const member of this.#shared) if (member.isIdle) member.connection.setLoopRef(false);
+      for (const member of this.#connections.shared) {
+        if (member.isIdle) member.connection.setLoopRef(false);
+      }
     }
     if (this.ending) this.#finish();
   }
@@ -338,75 +337,43 @@ class Pool extends EventEmitter {
 
   #serveBorrowers() {
     for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
-      const member = this.#shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
+      const member = this.#connections.shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
       if (member === undefined) break;
       this.#borrowers.shift();
-      this.#unshare(member);
+      this.#connections.unshare(member);
       member.become('exclusive');
       next.resolve(member);
     }
     // Under a steady load no connection is ever idle by itself: some are kept
     // free of new queries, one for each borrower, unless queries wait for longer.
-    let wanted = this.#mayGrow() ? 0 : this.#borrowers.length;
+    let wanted = this.#connections.mayGrow ? 0 : this.#borrowers.length;
     if (this.#borrowers.oldestSince > this.#queries.oldestSince) wanted = 0;
-    const byCost = [...this.#shared].sort(
+    const byCost = [...this.#connections.shared].sort(
       (a, b) => a.connection.expectedMillis - b.connection.expectedMillis,
     );
     for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
   }
 
-  // --- Opening and closing connections --------------------------------------------
+  // --- Connections that come and go ---------------------------------------------
 
-  #mayGrow() {
-    if (this.#members.size >= this.#settings.max) return false;
-    if (!this.#backoff.isActive) return true;
-    // While the server is down, one attempt at a time.
-    return this.#connectingCount === 0 && this.#backoff.isOver;
-  }
-
-  #grow() {
-    while (this.waitingCount > this.#connectingCount && this.#mayGrow()) this.#open();
-    const mustWait = this.#backoff.isActive && this.#connectingCount === 0 && this.waitingCount > 0;
-    if (mustWait && this.#members.size < this.#settings.max) {
-      this.#backoff.whenOver(() => this.#pump());
-    }
-  }
-
-  #open() {
-    const member = new Member(this.#settings, this.#registry, {
-      onSettled: () => this.#onSettled(),
-      onLost: (error) => this.#onLost(member, error),
-      onClosed: () => this.#onClosed(member),
-    });
-    this.#members.add(member);
-    ++this.#connectingCount;
-    member.connect().then(
-      () => {
-        --this.#connectingCount;
-        this.#backoff.succeeded();
-        // A listener may send what every connection is to begin with; it still has it alone.
-        this.#emitNow('connect', member.client);
-        member.connection.hasTouchedSession = false;
-        this.#share(member);
-        this.#sweepLater();
-        this.#pump();
-      },
-      (error) => {
-        --this.#connectingCount;
-        this.#backoff.failed(error);
-        this.#onOpenFailed(error);
-      },
-    );
+  /** @param {Member} member */
+  #onOpened(member) {
+    // A listener may send what every connection is to begin with; it still has it alone.
+    this.#emitNow('connect', member.client);
+    member.connection.hasTouchedSession = false;
+    this.#connections.share(member);
+    this.#pump();
   }
 
   /** @param {Error} error */
   #onOpenFailed(error) {
     // Others that are connected will serve those who wait; a deadline says how
     // long a server that is down may take to come back.
+    const { members, connectingCount } = this.#connections;
     const isHopeful =
-      this.#members.size > this.#connectingCount ||
+      members.size > connectingCount ||
       (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
-    if (!isHopeful && this.#connectingCount === 0) {
+    if (!isHopeful && connectingCount === 0) {
       for (const query of this.#queries.clear()) query.reject(copyError(error));
       for (const { reject } of this.#borrowers.clear()) reject(copyError(error));
     }
@@ -423,62 +390,8 @@ class Pool extends EventEmitter {
 
   /** @param {Member} member */
   #onClosed(member) {
-    if (!this.#members.delete(member)) return;
-    // One that was never connected is still being counted as an attempt.
-    if (member.state === 'connecting') return;
-    this.#unshare(member);
-    this.#metrics.keep(member);
     process.nextTick(() => this.emit('remove', member.client));
     this.#pump();
-  }
-
-  /** @param {Member} member */
-  #share(member) {
-    member.become('shared');
-    this.#shared.push(member);
-  }
-
-  /** @param {Member} member */
-  #unshare(member) {
-    const index = this.#shared.indexOf(member);
-    if (index >= 0) this.#shared.splice(index, 1);
-  }
-
-  /** @param {Member} member that takes nothing more, and is closed when it is done */
-  #retire(member) {
-    this.#unshare(member);
-    member.become('leaving');
-    member.connection.end();
-  }
-
-  #retireSpent() {
-    if (this.#settings.maxUses === Infinity) return;
-    for (const member of [...this.#shared]) if (member.isSpent) this.#retire(member);
-  }
-
-  #sweepLater() {
-    const { idleTimeoutMillis, maxLifetimeSeconds } = this.#settings;
-    const limits = [idleTimeoutMillis, maxLifetimeSeconds * 1000].filter((millis) => millis > 0);
-    if (this.#sweepTimer !== undefined || limits.length === 0) return;
-    const millis = Math.min(Math.max(Math.min(...limits) / 4, MIN_SWEEP_MILLIS), MAX_SWEEP_MILLIS);
-    this.#sweepTimer = setTimeout(() => {
-      this.#sweepTimer = undefined;
-      this.#sweep();
-      if (this.#members.size > 0) this.#sweepLater();
-    }, millis);
-    // The sockets keep the process alive, or are not meant to.
-    this.#sweepTimer.unref();
-  }
-
-  /** Closes what has been idle for too long, or has lived too long. */
-  #sweep() {
-    const now = performance.now();
-    const { idleTimeoutMillis, min } = this.#settings;
-    for (const member of [...this.#shared]) {
-      member.sweep(now);
-      const isIdle = idleTimeoutMillis > 0 && now - member.idleSince >= idleTimeoutMillis;
-      if ((isIdle && this.#members.size > min) || member.hasOutlived(now)) this.#retire(member);
-    }
   }
 
   // --- The end ----------------------------------------------------------------
@@ -504,18 +417,13 @@ class Pool extends EventEmitter {
       this.#whenEnded = () => resolve(undefined);
       this.#pump();
     });
-    clearTimeout(this.#sweepTimer);
-    this.#backoff.cancel();
+    this.#connections.stopTimers();
   }
 
   #finish() {
     if (this.waitingCount > 0) return;
-    for (const member of [...this.#shared]) this.#retire(member);
-    // Nobody waits for those that are still being opened.
-    for (const member of [...this.#members]) {
-      if (member.state === 'connecting') member.connection.end();
-    }
-    if (this.#members.size === 0) this.#whenEnded?.();
+    this.#connections.close();
+    if (this.#connections.members.size === 0) this.#whenEnded?.();
   }
 }
 

@@ -1,0 +1,176 @@
+'use strict';
+
+// The connections of a pool: opened one after the other or, while the server is
+// down, one at a time; closed when they were idle for too long, have served as
+// often as they may, or have lived long enough. Who uses them is pool.js's
+// affair, which is told of every change.
+
+const { Backoff } = require('./backoff');
+const { Metrics } = require('./metrics');
+const { Member } = require('./pool-member');
+
+/**
+ * @typedef {object} Listener
+ * @property {(member: Member) => void} onOpened nobody else knows it yet
+ * @property {(error: Error) => void} onOpenFailed
+ * @property {(member: Member, error: Error) => void} onLost
+ * @property {(member: Member) => void} onClosed after onLost, if it was lost
+ * @property {() => void} onSettled a query is settled; in the middle of a delivery
+ */
+
+const MAX_SWEEP_MILLIS = 1000;
+const MIN_SWEEP_MILLIS = 5;
+
+class PoolConnections {
+  /** All of them, in the order of their opening. @type {Set<Member>} */
+  members = new Set();
+  /** Those in the states shared and reserved. @type {Member[]} */
+  shared = [];
+  connectingCount = 0;
+  #settings;
+  #registry;
+  #listener;
+  #backoff = new Backoff();
+  #metrics = new Metrics();
+  /** @type {NodeJS.Timeout | undefined} */
+  #sweepTimer = undefined;
+
+  /**
+   * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
+   * @param {Listener} listener
+   */
+  constructor(settings, registry, listener) {
+    this.#settings = settings;
+    this.#registry = registry;
+    this.#listener = listener;
+  }
+
+  /** Why the last attempt to connect failed, if it did. */
+  get lastError() {
+    return this.#backoff.lastError;
+  }
+
+  /** Whether another one may be opened now. */
+  get mayGrow() {
+    if (this.members.size >= this.#settings.max) return false;
+    if (!this.#backoff.isActive) return true;
+    return this.connectingCount === 0 && this.#backoff.isOver;
+  }
+
+  /**
+   * @param {number} wanted how many are waited for
+   * @param {() => void} again is called when it may be tried again, if not now
+   */
+  grow(wanted, again) {
+    while (wanted > this.connectingCount && this.mayGrow) this.open();
+    const mustWait = this.#backoff.isActive && this.connectingCount === 0 && wanted > 0;
+    if (mustWait && this.members.size < this.#settings.max) this.#backoff.whenOver(again);
+  }
+
+  open() {
+    const listener = this.#listener;
+    const member = new Member(this.#settings, this.#registry, {
+      onSettled: listener.onSettled,
+      onLost: (error) => listener.onLost(member, error),
+      onClosed: () => this.#onClosed(member),
+    });
+    this.members.add(member);
+    ++this.connectingCount;
+    member.connect().then(
+      () => {
+        --this.connectingCount;
+        this.#backoff.succeeded();
+        this.#sweepLater();
+        listener.onOpened(member);
+      },
+      (error) => {
+        --this.connectingCount;
+        this.#backoff.failed(error);
+        listener.onOpenFailed(error);
+      },
+    );
+  }
+
+  /** @param {Member} member that queries may be sent to from now on */
+  share(member) {
+    member.become('shared');
+    this.shared.push(member);
+  }
+
+  /** @param {Member} member */
+  unshare(member) {
+    const index = this.shared.indexOf(member);
+    if (index >= 0) this.shared.splice(index, 1);
+  }
+
+  /** @param {Member} member that takes nothing more, and is closed when it is done */
+  retire(member) {
+    this.unshare(member);
+    member.become('leaving');
+    member.connection.end();
+  }
+
+  retireSpent() {
+    if (this.#settings.maxUses === Infinity) return;
+    for (const member of [...this.shared]) if (member.isSpent) this.retire(member);
+  }
+
+  /** Closes what is not lent; what is being opened, too. */
+  close() {
+    for (const member of [...this.shared]) this.retire(member);
+    for (const member of [...this.members]) {
+      if (member.state === 'connecting') member.connection.end();
+    }
+  }
+
+  stopTimers() {
+    clearTimeout(this.#sweepTimer);
+    this.#backoff.cancel();
+  }
+
+  /**
+   * @template T
+   * @param {T} totals
+   */
+  report(totals) {
+    return this.#metrics.report(this.members, totals);
+  }
+
+  /** @param {Member} member */
+  #onClosed(member) {
+    if (!this.members.delete(member)) return;
+    // One that was never connected is still being counted as an attempt.
+    if (member.state === 'connecting') return;
+    this.unshare(member);
+    this.#metrics.keep(member);
+    this.#listener.onClosed(member);
+  }
+
+  #sweepLater() {
+    const { idleTimeoutMillis, maxLifetimeSeconds } = this.#settings;
+    const limits = [idleTimeoutMillis, maxLifetimeSeconds * 1000].filter((millis) => millis > 0);
+    if (this.#sweepTimer !== undefined || limits.length === 0) return;
+    const millis = Math.min(Math.max(Math.min(...limits) / 4, MIN_SWEEP_MILLIS), MAX_SWEEP_MILLIS);
+    this.#sweepTimer = setTimeout(() => {
+      this.#sweepTimer = undefined;
+      this.#sweep();
+      if (this.members.size > 0) this.#sweepLater();
+    }, millis);
+    // The sockets keep the process alive, or are not meant to.
+    this.#sweepTimer.unref();
+  }
+
+  /** Closes what has been idle for too long, or has lived too long. */
+  #sweep() {
+    const now = performance.now();
+    const { idleTimeoutMillis, min } = this.#settings;
+    for (const member of [...this.shared]) {
+      member.sweep(now);
+      const isIdle = idleTimeoutMillis > 0 && now - member.idleSince >= idleTimeoutMillis;
+      if ((isIdle && this.members.size > min) || member.hasOutlived(now)) this.retire(member);
+    }
+  }
+}
+
+module.exports = { PoolConnections };
