@@ -12,9 +12,9 @@ const { startDatabase } = require('./database');
 const ROOT = path.join(__dirname, '..');
 const BUILD = path.join(__dirname, 'build.js');
 
-// Tests that run the addon in this process; those that start processes of their
-// own, which the sanitizers would watch too, are left to the ordinary run.
-const SPECS = ['attribution', 'client', 'parameters', 'pool', 'result-types'];
+// Tests that start processes of their own, which the sanitizers would watch too, are left to the
+// ordinary run.
+const CORE_TESTS = path.join(ROOT, 'test/support/core.mocharc.js');
 
 /** @param {string} library */
 function findLibrary(library) {
@@ -31,8 +31,7 @@ async function main() {
   const database = await startDatabase({ settings: { max_connections: 200 } });
   try {
     const mocha = require.resolve('mocha/bin/mocha.js');
-    const specs = SPECS.map((name) => `test/${name}.test.js`);
-    const run = spawn(process.execPath, [mocha, '--timeout', '300000', ...specs], {
+    const run = spawn(process.execPath, [mocha, '--config', CORE_TESTS, '--timeout', '300000'], {
       cwd: ROOT,
       stdio: 'inherit',
       env: {

@@ -6,24 +6,15 @@
 const assert = require('node:assert/strict');
 const { Client } = require('..');
 const { connectionOf } = require('../lib/client');
-const { endAll, newClient, newPool, options, resetSchema } = require('./support/connect');
-const { Observer, until } = require('./support/outside');
+const { countPrepared, endAll, newClient, newPool, options } = require('./support/connect');
+const { observeServer, until } = require('./support/outside');
 
 const LOCK = 7303;
-const PREPARED = 'select count(*)::int as n from pg_prepared_statements';
 
 describe('Connection', function () {
   this.timeout(15000);
 
-  /** @type {Observer} */
-  let observer;
-
-  before(async () => {
-    await resetSchema();
-    observer = await Observer.open();
-  });
-  after(() => observer.close());
-  afterEach(() => observer.ask('select pg_advisory_unlock_all()'));
+  const observer = observeServer();
   afterEach(endAll);
 
   describe('keeps its books', () => {
@@ -176,10 +167,10 @@ describe('Connection', function () {
       }
       const { statementCache } = pool.stats();
       assert.ok(statementCache.evictions >= 30);
-      await until('the server has only what is cached', async () => {
-        const { rows } = await pool.query({ text: PREPARED, prepare: false });
-        return rows[0].n <= 3;
-      });
+      await until(
+        'the server has only what is cached',
+        async () => (await countPrepared(pool)) <= 3,
+      );
     });
 
     it('and evicts under load without harm to what is in flight', async () => {
@@ -191,8 +182,8 @@ describe('Connection', function () {
       );
       results.forEach(({ rows }, n) => assert.deepEqual(rows, [{ i: n % 10, n }]));
       await pool.query('select 1');
-      const { rows } = await pool.query({ text: PREPARED, prepare: false });
-      assert.ok(rows[0].n <= 3, String(rows[0].n));
+      const prepared = await countPrepared(pool);
+      assert.ok(prepared <= 3, String(prepared));
     });
 
     it('and rejects each of many uses of a text that cannot be prepared, and goes on', async () => {

@@ -7,29 +7,11 @@
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const net = require('node:net');
-const path = require('node:path');
 const { ConnectionError, DatabaseError, Pool } = require('..');
 const { startDatabase } = require('../scripts/database');
 const { Observer, applicationName, seen, until } = require('./support/outside');
-
-const PID = 'select pg_backend_pid() as pid';
-const NOWHERE = path.join(__dirname, 'no-such-folder');
-
-/** @param {net.Server} server @returns {Promise<number>} its port */
-async function listen(server, port = 0) {
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return server.address().port;
-}
-
-/** @returns {Promise<number>} a port on which nobody listens */
-async function deadPort() {
-  const server = net.createServer();
-  const port = await listen(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+const { PID } = require('./support/pools');
+const { NOWHERE, deadPort, listen } = require('./support/ports');
 
 describe('Pool and a server that is not there', function () {
   this.timeout(20000);
@@ -82,6 +64,16 @@ describe('Pool and a server that is not there', function () {
     });
     servers.push(server);
     return server;
+  }
+
+  /** Passes everything on to the database. */
+  function newProxy() {
+    return newServer((socket) => {
+      const upstream = net.connect(database.config.port, database.config.host);
+      sockets.add(upstream);
+      upstream.on('error', () => {});
+      socket.pipe(upstream).pipe(socket);
+    });
   }
 
   async function observe() {
@@ -183,12 +175,7 @@ describe('Pool and a server that is not there', function () {
       const borrowed = pool.connect().then((client) => client.release());
       await until('an attempt has failed', () => pool.totalCount === 0);
       assert.equal(pool.waitingCount, 21);
-      const server = newServer((socket) => {
-        const upstream = net.connect(database.config.port, database.config.host);
-        sockets.add(upstream);
-        upstream.on('error', () => {});
-        socket.pipe(upstream).pipe(socket);
-      });
+      const server = newProxy();
       await listen(server, port);
       assert.deepEqual(
         await Promise.all(queries),
@@ -220,12 +207,7 @@ describe('Pool and a server that is not there', function () {
       // With no time to wait any more nothing of it may hang.
       for (const server of servers) server.close();
       servers = [];
-      const real = newServer((socket) => {
-        const upstream = net.connect(database.config.port, database.config.host);
-        sockets.add(upstream);
-        upstream.on('error', () => {});
-        socket.pipe(upstream).pipe(socket);
-      });
+      const real = newProxy();
       await listen(real, port);
       assert.ok((await settled).every(({ status }) => status === 'fulfilled'));
     });
@@ -285,16 +267,7 @@ describe('Pool and a server that is not there', function () {
         ...Array.from({ length: 10 }, () => pool.query(PID)),
       ];
       const settled = Promise.allSettled(queries);
-      await until(
-        'it sleeps',
-        async () =>
-          (
-            await observer.ask(
-              "select 1 from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'",
-              [pid],
-            )
-          ).length > 0,
-      );
+      await observer.untilAsleep(pid);
       await observer.terminate(pid);
       for (const { reason } of await settled) {
         assert.ok(reason instanceof ConnectionError, String(reason));
@@ -370,16 +343,7 @@ describe('Pool and a server that is not there', function () {
         pool.query(i === 50 ? 'select pg_sleep(60)' : 'select $1::int as i', i === 50 ? [] : [i]),
       );
       const settled = Promise.allSettled(queries);
-      await until(
-        'it sleeps',
-        async () =>
-          (
-            await observer.ask(
-              "select 1 from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'",
-              [pid],
-            )
-          ).length > 0,
-      );
+      await observer.untilAsleep(pid);
       process.kill(pid, 'SIGKILL');
       const outcomes = await settled;
       for (const [i, { status, value, reason }] of outcomes.entries()) {

@@ -10,18 +10,7 @@ const pgDefaults = require('pg/lib/defaults');
 const pgUtils = require('pg/lib/utils');
 const { escapeIdentifier, escapeLiteral } = require('../lib/escape');
 const { prepareValue } = require('../lib/types/prepare-value');
-
-const SEED = Number(process.env.FAST_CHECK_SEED || Date.now() % 0x7fffffff);
-
-/** Runs a property; a failure prints FAST_CHECK_SEED, which repeats it. */
-function holds(property, runs = 500) {
-  try {
-    fc.assert(property, { seed: SEED, numRuns: runs });
-  } catch (error) {
-    error.message = `FAST_CHECK_SEED=${SEED}\n${error.message}`;
-    throw error;
-  }
-}
+const { holds } = require('./support/property');
 
 function sameAsPg(value, options) {
   const expected = pgUtils.prepareValue(value);
@@ -189,7 +178,7 @@ describe('prepareValue', () => {
     for (const object of objects) sameAsPg(object);
   });
 
-  it('agrees with pg about any JSON-like value', () => {
+  it('agrees with pg about any JSON-like value', async () => {
     const leaf = fc.oneof(
       ...[fc.string(), fc.string({ unit: 'binary' }), fc.double(), fc.integer(), fc.bigInt()],
       ...[fc.boolean(), fc.constant(null), fc.constant(undefined), fc.uint8Array()],
@@ -204,7 +193,7 @@ describe('prepareValue', () => {
       ),
       array: fc.array(tie('any'), { maxLength: 6 }),
     })).any;
-    holds(fc.property(value, (any) => void sameAsPg(any)));
+    await holds(fc.property(value, (any) => void sameAsPg(any)));
   });
 
   it('is safe as the function of map(), as in pg', () => {
@@ -276,13 +265,13 @@ describe('prepareValue', () => {
 describe('escapeIdentifier and escapeLiteral', () => {
   const samples = ['', 'a', 'A b', '"', "'", '\\', `"'\\`, "''", '\\\\', '$&', 'ü😀', '\n\t'];
 
-  it('agree with pg about any string', () => {
+  it('agree with pg about any string', async () => {
     for (const sample of samples) {
       assert.strictEqual(escapeIdentifier(sample), pgUtils.escapeIdentifier(sample));
       assert.strictEqual(escapeLiteral(sample), pgUtils.escapeLiteral(sample));
     }
     const tricky = fc.string({ unit: fc.constantFrom(...`"'\\$&ab `) });
-    holds(
+    await holds(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), tricky), (text) => {
         assert.strictEqual(escapeIdentifier(text), pgUtils.escapeIdentifier(text));
         assert.strictEqual(escapeLiteral(text), pgUtils.escapeLiteral(text));

@@ -68,4 +68,22 @@ async function resetSchema() {
   await client.end();
 }
 
-module.exports = { SCHEMA, connectionString, options, newPool, newClient, endAll, resetSchema };
+/** Prepared statements of a client's session, or of a pool with one connection. */
+async function countPrepared(one) {
+  const { rows } = await one.query({
+    text: 'select count(*)::int as n from pg_prepared_statements',
+    prepare: false,
+  });
+  return rows[0].n;
+}
+
+module.exports = {
+  SCHEMA,
+  connectionString,
+  countPrepared,
+  endAll,
+  newClient,
+  newPool,
+  options,
+  resetSchema,
+};

@@ -9,7 +9,7 @@ const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const pg = require('pg');
 
-const { connectionString } = require('./connect');
+const { connectionString, resetSchema } = require('./connect');
 
 const PATIENCE_MILLIS = 10000;
 
@@ -49,17 +49,18 @@ function applicationName() {
 
 class Observer {
   /** @param {any} [config] of `pg`; the run's server without it */
-  constructor(config) {
-    this.client = new pg.Client(config ?? connectionString());
+  static async open(config) {
+    const observer = new Observer();
+    await observer.connect(config);
+    return observer;
   }
 
   /** @param {any} [config] */
-  static async open(config) {
-    const observer = new Observer(config);
+  async connect(config) {
+    this.client = new pg.Client(config ?? connectionString());
     // A server that is stopped by the test cuts it too.
-    observer.client.on('error', () => {});
-    await observer.client.connect();
-    return observer;
+    this.client.on('error', () => {});
+    await this.client.connect();
   }
 
   /** @param {string} text @param {unknown[]} [values] */
@@ -96,6 +97,17 @@ class Observer {
     });
   }
 
+  /** @param {number} pid of a backend that comes to pg_sleep() */
+  async untilAsleep(pid) {
+    await until(`backend ${pid} sleeps`, async () => {
+      const asleep = await this.ask(
+        "select 1 from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'",
+        [pid],
+      );
+      return asleep.length > 0;
+    });
+  }
+
   async terminate(pid) {
     await this.ask('select pg_terminate_backend($1)', [pid]);
   }
@@ -103,6 +115,21 @@ class Observer {
   async close() {
     await this.client.end();
   }
+}
+
+/**
+ * An observer for the tests of a describe block, whose locks end with each of them; before the
+ * first one it makes the schema anew. Call it first in describe, lest clients wait for the locks.
+ */
+function observeServer() {
+  const observer = new Observer();
+  before(async () => {
+    await resetSchema();
+    await observer.connect();
+  });
+  after(() => observer.close());
+  afterEach(() => observer.ask('select pg_advisory_unlock_all()'));
+  return observer;
 }
 
 /**
@@ -130,4 +157,4 @@ async function runFixture(name, { args = [], nodeArgs = [], env = {} } = {}) {
   });
 }
 
-module.exports = { Observer, applicationName, runFixture, seen, until };
+module.exports = { Observer, applicationName, observeServer, runFixture, seen, until };

@@ -1,0 +1,248 @@
+'use strict';
+
+// A borrower has a connection alone, from connect() to release(), in fair turns with the queries,
+// and the next one gets it clean.
+
+const assert = require('node:assert/strict');
+const { PID, newPool, pidOf, pidsOf, teach, usePools } = require('./support/pools');
+
+describe('Pool', function () {
+  // A query in the wrong place waits for ever.
+  this.timeout(15000);
+
+  const observer = usePools();
+
+  describe('lends a connection to one borrower alone', () => {
+    it('whom no pool.query() disturbs', async () => {
+      const pool = newPool({ max: 2 });
+      const client = await pool.connect();
+      await client.query('create table mine (i int)');
+      await client.query('begin');
+      await client.query('insert into mine values (1)');
+      const sleeping = client.query('select pg_sleep(0.1)');
+      const pids = await pidsOf(Array.from({ length: 50 }, () => pool.query(PID)));
+      assert.ok(!pids.includes(client.processID));
+      assert.equal((await pool.query('select count(*)::int as n from mine')).rows[0].n, 0);
+      await sleeping;
+      await client.query('commit');
+      client.release();
+      assert.equal((await pool.query('select count(*)::int as n from mine')).rows[0].n, 1);
+    });
+
+    it('and makes queries wait for it when there is no other', async () => {
+      const pool = newPool({ max: 1 });
+      const client = await pool.connect();
+      const order = [];
+      const queries = [1, 2, 3].map(() => pool.query(PID).then(() => order.push('query')));
+      for (let i = 0; i < 3; ++i) {
+        await client.query('select 1');
+        order.push('client');
+      }
+      assert.equal(pool.waitingCount, 3);
+      client.release();
+      await Promise.all(queries);
+      assert.deepEqual(order, ['client', 'client', 'client', 'query', 'query', 'query']);
+    });
+
+    it('in the order of the asking', async () => {
+      const pool = newPool({ max: 1 });
+      const first = await pool.connect();
+      const order = [];
+      const others = [1, 2, 3, 4].map(async (n) => {
+        const client = await pool.connect();
+        order.push(n);
+        await client.query('select 1');
+        client.release();
+      });
+      first.release();
+      await Promise.all(others);
+      assert.deepEqual(order, [1, 2, 3, 4]);
+    });
+
+    it('who is not starved by a steady load of queries', async () => {
+      const pool = newPool({ max: 1 });
+      let running = true;
+      const load = Array.from({ length: 50 }, async () => {
+        while (running) await pool.query(PID);
+      });
+      for (let i = 0; i < 20; ++i) {
+        const client = await pool.connect();
+        assert.equal((await client.query('select $1::int as i', [i])).rows[0].i, i);
+        client.release();
+      }
+      running = false;
+      await Promise.all(load);
+    });
+
+    it('but queries are not starved by a steady load of borrowers', async () => {
+      const pool = newPool({ max: 1 });
+      let running = true;
+      const load = Array.from({ length: 10 }, async () => {
+        while (running) {
+          const client = await pool.connect();
+          await client.query(PID);
+          client.release();
+        }
+      });
+      for (let i = 0; i < 20; ++i) {
+        assert.equal((await pool.query('select $1::int as i', [i])).rows[0].i, i);
+      }
+      running = false;
+      await Promise.all(load);
+    });
+  });
+
+  describe('gives a released connection to the next one clean', () => {
+    /** What the next user of the only connection sees. */
+    const ask = async (pool, text) => (await pool.query(text)).rows[0];
+
+    for (const [state, ruin] of [
+      ['an open', async () => {}],
+      ['a failed', (client) => assert.rejects(client.query('select 1 / 0'), { code: '22012' })],
+    ]) {
+      it(`${state} transaction is rolled back before anybody else comes`, async () => {
+        const pool = newPool({ max: 1 });
+        const table = `left_in_${state.split(' ')[1]}`;
+        await pool.query(`create table ${table} (i int)`);
+        const client = await pool.connect();
+        await client.query('begin');
+        await client.query(`insert into ${table} values (1)`);
+        await ruin(client);
+        const waiting = pool.query(
+          `select pg_backend_pid() as pid, count(*)::int as n from ${table}`,
+        );
+        client.release();
+        const { rows } = await waiting;
+        assert.deepEqual(rows, [{ pid: client.processID, n: 0 }]);
+        const [backend] = await observer.ask(
+          'select xact_start from pg_stat_activity where pid = $1',
+          [client.processID],
+        );
+        assert.equal(backend.xact_start, null);
+      });
+    }
+
+    it('a transaction of queries that nobody awaited is rolled back', async () => {
+      const pool = newPool({ max: 1 });
+      await pool.query('create table unawaited (i int)');
+      const client = await pool.connect();
+      const queries = [
+        client.query('begin'),
+        client.query('insert into unawaited values (1)'),
+        client.query('select pg_sleep(0.05)'),
+      ];
+      client.release();
+      const next = await ask(pool, 'select count(*)::int as n from unawaited');
+      assert.deepEqual(next, { n: 0 });
+      await Promise.all(queries);
+    });
+
+    it('queries that nobody awaited still get their answers', async () => {
+      const pool = newPool({ max: 1 });
+      const client = await pool.connect();
+      const queries = Array.from({ length: 20 }, (_, i) =>
+        client.query('select $1::int as i', [i]),
+      );
+      client.release();
+      const after = pool.query('select 20 as i');
+      const results = await Promise.all([...queries, after]);
+      assert.deepEqual(
+        results.map(({ rows }) => rows[0].i),
+        Array.from({ length: 21 }, (_, i) => i),
+      );
+    });
+
+    it('a commit that nobody awaited counts', async () => {
+      const pool = newPool({ max: 1 });
+      await pool.query('create table committed (i int)');
+      const client = await pool.connect();
+      for (const text of ['begin', 'insert into committed values (1)', 'commit']) {
+        client.query(text);
+      }
+      client.release();
+      assert.deepEqual(await ask(pool, 'select count(*)::int as n from committed'), { n: 1 });
+    });
+
+    for (const [what, leave, look, expected] of [
+      [
+        'a setting',
+        "set statement_timeout = '1min'",
+        "select current_setting('statement_timeout') as seen",
+        '0',
+      ],
+      [
+        'a channel',
+        'listen channel',
+        'select count(*)::int as seen from pg_listening_channels()',
+        0,
+      ],
+      [
+        'a temporary table',
+        'create temp table scratch (i int)',
+        "select to_regclass('pg_temp.scratch') as seen",
+        null,
+      ],
+      [
+        'a prepared statement',
+        'prepare mine as select 1',
+        "select count(*)::int as seen from pg_prepared_statements where name = 'mine'",
+        0,
+      ],
+      [
+        'a cursor',
+        'declare mine cursor with hold for select 1',
+        "select count(*)::int as seen from pg_cursors where name = 'mine'",
+        0,
+      ],
+      [
+        'an advisory lock',
+        'select pg_advisory_lock(7302)',
+        "select count(*)::int as seen from pg_locks where locktype = 'advisory' and objid = 7302",
+        0,
+      ],
+      [
+        'a role',
+        'set session authorization pg_monitor',
+        'select (session_user = current_user and current_user <> $$pg_monitor$$)::int as seen',
+        1,
+      ],
+    ]) {
+      it(`${what} is gone`, async () => {
+        const pool = newPool({ max: 1 });
+        const client = await pool.connect();
+        await client.query(leave);
+        client.release();
+        const { rows } = await pool.query(
+          `${look}, pg_backend_pid() as pid`.replace(
+            / as seen(.*), pg_backend_pid\(\) as pid$/,
+            ' as seen, pg_backend_pid() as pid$1',
+          ),
+        );
+        assert.deepEqual(rows, [{ seen: expected, pid: client.processID }]);
+      });
+    }
+
+    it('with prepared statements that still work', async () => {
+      const pool = newPool({ max: 1 });
+      await teach(pool, 'select $1::int as i', [1]);
+      const client = await pool.connect();
+      await client.query("set statement_timeout = '1min'");
+      client.release();
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => pool.query('select $1::int as i', [i])),
+      );
+      assert.deepEqual(
+        results.map(({ rows }) => rows[0].i),
+        Array.from({ length: 10 }, (_, i) => i),
+      );
+    });
+
+    it('and one whose borrower has ended it is replaced', async () => {
+      const pool = newPool({ max: 1 });
+      const client = await pool.connect();
+      await client.end();
+      client.release();
+      assert.notEqual(pidOf(await pool.query(PID)), client.processID);
+    });
+  });
+});

@@ -1,0 +1,127 @@
+'use strict';
+
+// When a pool closes connections of its own accord: idle, used up or too old ones; and that a
+// process ends which has no others.
+
+const assert = require('node:assert/strict');
+const { applicationName, runFixture, seen, until } = require('./support/outside');
+const { PID, newPool, pidOf, pidsOf, usePools } = require('./support/pools');
+
+// What fixtures/pool-exit.js says.
+const USES = 'queries\na client\na statement alone\n';
+
+describe('Pool', function () {
+  // A query in the wrong place waits for ever.
+  this.timeout(15000);
+
+  const observer = usePools();
+
+  describe('lets connections go', () => {
+    it('after idleTimeoutMillis', async () => {
+      const name = applicationName();
+      const pool = newPool({ application_name: name, idleTimeoutMillis: 50 });
+      let removed = 0;
+      pool.on('remove', () => ++removed);
+      await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0.02)')));
+      await until('the pool is empty', () => pool.totalCount === 0);
+      assert.equal(removed, 3);
+      await until('the backends are gone', async () => !(await observer.backends(name)).length);
+      await pool.query('select 1');
+    });
+
+    it('not while they are busy or lent', async () => {
+      const pool = newPool({ max: 2, idleTimeoutMillis: 20 });
+      const client = await pool.connect();
+      const busy = pool.query('select pg_backend_pid() as pid, pg_sleep(0.3)');
+      const spare = seen(pool, 'remove');
+      await busy;
+      await spare;
+      assert.equal(pool.totalCount, 1);
+      assert.equal(pidOf(await client.query(PID)), client.processID);
+      client.release();
+    });
+
+    it('but keeps min of them', async () => {
+      const pool = newPool({ min: 1, max: 3, idleTimeoutMillis: 40 });
+      const sleep = 'select pg_backend_pid() as pid, pg_sleep(0.02)';
+      const kept = new Set();
+      for (let round = 0; round < 3; ++round) {
+        const pids = await pidsOf([1, 2, 3].map(() => pool.query(sleep)));
+        assert.equal(new Set(pids).size, 3);
+        await until('all but one are gone', () => pool.totalCount <= 1);
+        assert.equal(pool.totalCount, 1);
+        if (round > 0) assert.ok(pids.some((pid) => kept.has(pid)));
+        kept.add(pool.stats().connections[0].processID);
+      }
+    });
+
+    it('after maxUses, one after the other', async () => {
+      const pool = newPool({ max: 1, maxUses: 3 });
+      const pids = [];
+      for (let i = 0; i < 9; ++i) pids.push(pidOf(await pool.query(PID)));
+      assert.equal(new Set(pids).size, 3);
+      assert.deepEqual(
+        pids,
+        [0, 3, 6].flatMap((first) => Array(3).fill(pids[first])),
+      );
+    });
+
+    it('after maxUses, under load', async () => {
+      const pool = newPool({ max: 2, maxUses: 5 });
+      const pids = await pidsOf(Array.from({ length: 60 }, () => pool.query(PID)));
+      const uses = new Map();
+      for (const pid of pids) uses.set(pid, (uses.get(pid) ?? 0) + 1);
+      assert.ok(Math.max(...uses.values()) <= 5, [...uses.values()].join());
+      assert.ok(uses.size >= 12);
+    });
+
+    it('after maxUses, when they are borrowed', async () => {
+      const pool = newPool({ max: 1, maxUses: 2 });
+      const pids = [];
+      for (let i = 0; i < 4; ++i) {
+        const client = await pool.connect();
+        pids.push(pidOf(await client.query(PID)));
+        client.release();
+      }
+      assert.deepEqual(pids, [pids[0], pids[0], pids[2], pids[2]]);
+      assert.notEqual(pids[0], pids[2]);
+    });
+
+    it('after maxLifetimeSeconds, and never under a query', async () => {
+      const pool = newPool({ max: 1, maxLifetimeSeconds: 1 });
+      const first = pidOf(await pool.query(PID));
+      let running = true;
+      const failures = [];
+      const load = (async () => {
+        while (running) {
+          await Promise.all([1, 2, 3].map(() => pool.query(PID))).catch((error) =>
+            failures.push(error),
+          );
+        }
+      })();
+      await until('it was renewed', async () => pidOf(await pool.query(PID)) !== first);
+      running = false;
+      await load;
+      assert.deepEqual(failures, []);
+    });
+
+    it('so that a process with allowExitOnIdle ends by itself', async () => {
+      const ended = await runFixture('pool-exit.js', {
+        args: ['{"allowExitOnIdle":true,"idleTimeoutMillis":0}'],
+      });
+      assert.deepEqual(ended, { code: 0, signal: null, stdout: USES, stderr: '' });
+    });
+
+    it('so that a process without it ends after idleTimeoutMillis', async () => {
+      const ended = await runFixture('pool-exit.js', { args: ['{"idleTimeoutMillis":200}'] });
+      const removals = 'removed\n'.repeat(ended.stdout.split('removed').length - 1);
+      assert.ok(removals.length > 0);
+      assert.deepEqual(ended, {
+        code: 0,
+        signal: null,
+        stdout: USES + removals,
+        stderr: '',
+      });
+    });
+  });
+});

@@ -1,0 +1,34 @@
+'use strict';
+
+// The core tests: those that run the addon in this process. Others, which start processes of their
+// own, say nothing more with another libpq or under the sanitizers. For `npm run test:core` and
+// `npm run test:asan`.
+
+const SPECS = [
+  'attribution',
+  'client',
+  'connecting',
+  'dates',
+  'errors',
+  'healing',
+  'int8',
+  'no-code-generation',
+  'options',
+  'parameters',
+  'parameters-refused',
+  'pool',
+  'pool-dispatch',
+  'pool-lending',
+  'pool-retirement',
+  'prepared-statements',
+  'queries',
+  'result-text',
+  'result-types',
+  'rows',
+  'type-parsers',
+];
+
+module.exports = {
+  ...require('../../.mocharc.json'),
+  spec: SPECS.map((name) => `test/${name}.test.js`),
+};

@@ -1,0 +1,20 @@
+'use strict';
+
+// Properties of random values, by fast-check, that fail with the seed to repeat them.
+
+const fc = require('fast-check');
+
+/** FAST_CHECK_SEED sets it. */
+const SEED = Number(process.env.FAST_CHECK_SEED || Date.now() % 0x7fffffff);
+
+/** Runs a property; a failure prints FAST_CHECK_SEED, which repeats it. */
+async function holds(property, runs = 500) {
+  try {
+    await fc.assert(property, { seed: SEED, numRuns: runs });
+  } catch (error) {
+    error.message = `FAST_CHECK_SEED=${SEED}\n${error.message}`;
+    throw error;
+  }
+}
+
+module.exports = { SEED, holds };

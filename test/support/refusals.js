@@ -1,0 +1,41 @@
+'use strict';
+
+// What the refusal of a parameter looks like, and that it does no harm to the queries around it.
+
+const assert = require('node:assert/strict');
+const { ParameterError } = require('../..');
+const { EXECUTIONS } = require('./like-pg');
+
+/** @param {unknown} error @param {RegExp} message */
+function assertRefused(error, message) {
+  assert.ok(error instanceof ParameterError, String(error));
+  assert.equal(error.name, 'ParameterError');
+  assert.equal(error.code, 'ERR_PG_CONDUIT_PARAMETER');
+  assert.equal(error.outcome, 'not-run');
+  assert.match(error.message, message);
+}
+
+/**
+ * Runs a query that must be refused between two others of the same text and two of another one, all
+ * in one tick, in each phase of preparing that text.
+ */
+async function refusesOnly(client, text, good, bad, message) {
+  const expected = (await client.query({ text, values: good, prepare: false })).rows;
+  for (let execution = 1; execution <= EXECUTIONS; ++execution) {
+    const outcomes = await Promise.allSettled([
+      client.query('select $1::int as n, $2::text as t', [execution, 'before é']),
+      client.query(text, good),
+      client.query(text, bad),
+      client.query(text, good),
+      client.query('select $1::int as n, $2::text as t', [execution, 'after 😀']),
+    ]);
+    assert.deepStrictEqual(outcomes[0].value?.rows, [{ n: execution, t: 'before é' }]);
+    assert.deepStrictEqual(outcomes[1].value?.rows, expected);
+    assertRefused(outcomes[2].reason, message);
+    assert.deepStrictEqual(outcomes[3].value?.rows, expected);
+    assert.deepStrictEqual(outcomes[4].value?.rows, [{ n: execution, t: 'after 😀' }]);
+    assert.deepStrictEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
+  }
+}
+
+module.exports = { assertRefused, refusesOnly };
