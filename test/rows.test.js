@@ -76,19 +76,19 @@ describe('results', () => {
       await reference.query('reset client_min_messages');
     });
 
-    it('for merge, and for rows counted in an insert of many', async function () {
-      if (
-        Number((await reference.query('show server_version_num')).rows[0].server_version_num) <
-        150000
-      ) {
-        this.skip();
-      }
+    it('for merge, and for rows counted in an insert of many', async () => {
       const client = await newClient();
       await client.query('create table merged (id int)');
-      await sameAsPg(
-        client,
-        'merge into merged using generate_series(1, 2) g on id = g when not matched and g < 0 then insert values (g)',
-      );
+      const [{ version }] = (
+        await reference.query("select current_setting('server_version_num')::int as version")
+      ).rows;
+      // MERGE came with PostgreSQL 15.
+      if (version >= 150000) {
+        await sameAsPg(
+          client,
+          'merge into merged using generate_series(1, 2) g on id = g when not matched and g < 0 then insert values (g)',
+        );
+      }
       await sameAsPg(client, 'insert into merged select 1 from generate_series(1, 12345)');
     });
 
