@@ -44,7 +44,8 @@ Napi::Object ToObject(Napi::Env env, const ConninfoPtr& options) {
 // about a connection string or URI that it cannot read.
 Napi::Value JS_ParseConninfo(const Napi::CallbackInfo& info) {
   char* message = nullptr;
-  const ConninfoPtr options(PQconninfoParse(info[0].ToString().Utf8Value().c_str(), &message));
+  const ConninfoPtr options(
+      PQconninfoParse(info[0].As<Napi::String>().Utf8Value().c_str(), &message));
   const std::unique_ptr<char, FreeMemDeleter> owned_message(message);
   if (options == nullptr) {
     Napi::Error::New(info.Env(), message != nullptr ? message : "out of memory")

@@ -8,14 +8,29 @@ namespace pg_conduit {
 
 namespace {
 
-std::vector<std::string> ToStrings(const Napi::Value& value) {
-  std::vector<std::string> strings;
-  const auto array = value.As<Napi::Array>();
-  strings.reserve(array.Length());
-  for (uint32_t index = 0; index < array.Length(); ++index) {
-    strings.push_back(array.Get(index).ToString().Utf8Value());
+// In a thread that is being terminated every call may fail, and the wrappers of
+// node-addon-api end the process when one is made on another's empty result:
+// the plain functions, which only say so, are used here.
+
+bool GetString(napi_env env, napi_value array, uint32_t index, std::string* out) {
+  napi_value value = nullptr;
+  size_t size = 0;
+  if (napi_get_element(env, array, index, &value) != napi_ok ||
+      napi_get_value_string_utf8(env, value, nullptr, 0, &size) != napi_ok) {
+    return false;
   }
-  return strings;
+  out->resize(size);
+  return napi_get_value_string_utf8(env, value, &(*out)[0], size + 1, &size) == napi_ok;
+}
+
+bool GetStrings(napi_env env, napi_value array, std::vector<std::string>* out) {
+  uint32_t length = 0;
+  if (napi_get_array_length(env, array, &length) != napi_ok) return false;
+  out->resize(length);
+  for (uint32_t index = 0; index < length; ++index) {
+    if (!GetString(env, array, index, &(*out)[index])) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -32,7 +47,7 @@ Napi::Function Connection::Define(Napi::Env env) {
 
 Connection::Connection(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<Connection>(info), data_(AddonData::Get(info.Env())) {
-  id_ = info[0].ToNumber().Int32Value();
+  id_ = info[0].As<Napi::Number>().Int32Value();
   data_->Add(id_, this);
 }
 
@@ -51,8 +66,12 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
     Napi::Error::New(info.Env(), "connect() may be called once").ThrowAsJavaScriptException();
     return;
   }
-  const std::vector<std::string> keywords = ToStrings(info[0]);
-  const std::vector<std::string> values = ToStrings(info[1]);
+  std::vector<std::string> keywords;
+  std::vector<std::string> values;
+  if (!GetStrings(info.Env(), info[0], &keywords) || !GetStrings(info.Env(), info[1], &values) ||
+      keywords.size() != values.size()) {
+    return;
+  }
   connector_ = std::make_unique<Connector>(data_->pipeline_context(), id_, this);
   // May fail at once, and is gone then.
   connector_->Start(keywords, values);
@@ -70,7 +89,7 @@ void Connection::JS_Close(const Napi::CallbackInfo& /*info*/) {
 }
 
 void Connection::JS_SetLoopRef(const Napi::CallbackInfo& info) {
-  loop_ref_ = info[0].ToBoolean().Value();
+  loop_ref_ = info[0].As<Napi::Boolean>().Value();
   if (pipeline_ != nullptr) pipeline_->SetLoopRef(loop_ref_);
 }
 
