@@ -1,0 +1,129 @@
+'use strict';
+
+// Runs one driver in a process of its own and watches it: a case that fails or hangs costs that case
+// and not the run. Called by run.js.
+
+const { fork } = require('node:child_process');
+const path = require('node:path');
+const { runLimit } = require('./c/limit');
+
+/**
+ * @typedef {import('./child').Job} Job
+ * @typedef {import('./child').Message} Message
+ * @typedef {import('./child').Loaded} Loaded
+ * @typedef {import('./measure').Measurement} Measurement
+ * @typedef {import('./workloads').Case} Case
+ */
+
+/** What a case may take beside the time that it is meant to take. */
+const PATIENCE_MILLIS = 4000;
+/** The longest case takes so many times the measured time. */
+const LONGEST = 12;
+
+/**
+ * @param {Job} job
+ * @param {AbortSignal} signal
+ * @param {(message: Message) => void} onMessage
+ * @returns {Promise<void>} settles when the process has ended
+ */
+function runChild(job, signal, onMessage) {
+  const { firstWarmupMillis, measureMillis } = job.timing;
+  const limit = PATIENCE_MILLIS + LONGEST * measureMillis + 3 * firstWarmupMillis;
+  const { password } = job.target.config;
+  return new Promise((resolve, reject) => {
+    const child = fork(path.join(__dirname, 'child.js'), [JSON.stringify(withoutPassword(job))], {
+      execArgv: ['--expose-gc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // All drivers and libpq read it there, and nobody sees it among the arguments.
+      env: password ? { ...process.env, PGPASSWORD: password } : process.env,
+    });
+    const answered = new Set();
+    let failed = false;
+    let stderr = '';
+    let timer = setTimeout(giveUp, limit);
+    /** @type {string | undefined} */
+    let reason;
+
+    function giveUp() {
+      reason = `no answer in ${limit / 1000} s`;
+      child.kill('SIGKILL');
+    }
+    const stop = () => child.kill('SIGKILL');
+    signal.addEventListener('abort', stop);
+
+    child.stderr?.on('data', (data) => {
+      stderr = (stderr + data).slice(-2000);
+    });
+    child.on('message', (/** @type {Message} */ message) => {
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, limit);
+      if (message.case) answered.add(message.case);
+      if (message.error) failed = true;
+      onMessage(message);
+    });
+    child.on('error', reject);
+    child.on('close', (code, killedBy) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      const missing = job.cases.find((name) => !answered.has(name));
+      if (missing && !failed && !signal.aborted) {
+        const words = stderr.trim().split('\n').pop();
+        onMessage({ case: missing, error: reason ?? `ended by ${killedBy ?? code}: ${words}` });
+      }
+      resolve();
+    });
+  });
+}
+
+/** @param {Job} job */
+function withoutPassword(job) {
+  const { connectionString, config } = job.target;
+  return { ...job, target: { connectionString, config: { ...config, password: undefined } } };
+}
+
+/**
+ * All cases of a job, in a new process after each failure.
+ * @param {Job & { limits: Case[] }} job `limits` are the cases for the program in C
+ * @param {AbortSignal} signal
+ * @param {(message: Message) => void} onMessage
+ */
+async function runJob({ limits, ...job }, signal, onMessage) {
+  if (job.driver === 'c-limit') {
+    for (const one of limits) onMessage(await runLimit(one, job, signal));
+    return;
+  }
+  let { cases } = job;
+  while (cases.length > 0 && !signal.aborted) {
+    /** @type {string[]} */
+    const answered = [];
+    await runChild({ ...job, cases }, signal, (message) => {
+      if (message.case) answered.push(message.case);
+      onMessage(message);
+    });
+    if (answered.length === 0) return; // it could not even be loaded
+    cases = cases.filter((name) => !answered.includes(name));
+  }
+}
+
+/**
+ * @param {string} driver
+ * @param {import('./tables').Target} target
+ * @returns {Promise<Loaded | { error: string }>}
+ */
+async function probe(driver, target) {
+  if (driver === 'c-limit') {
+    const { buildLimit } = require('./c/limit');
+    return buildLimit();
+  }
+  /** @type {Loaded | { error: string }} */
+  let answer = { error: 'it could not be loaded' };
+  const timing = { firstWarmupMillis: 0, warmupMillis: 0, measureMillis: 0 };
+  const job = { driver, target, workload: 'none', cases: [], timing };
+  await runChild(job, new AbortController().signal, (message) => {
+    if (message.loaded) answer = message.loaded;
+    else if (message.error) answer = { error: message.error };
+  });
+  return answer;
+}
+
+module.exports = { probe, runJob };

@@ -1,0 +1,44 @@
+'use strict';
+
+// The drivers by name, in the order of the report, ours first. Read by run.js and child.js.
+// The files here may be required anywhere: a package is loaded by load() only.
+
+/**
+ * @typedef {import('../tables').Target & { max: number }} ConnectOptions
+ *
+ * One connection (`max: 1`) or a pool.
+ * @typedef {object} Session
+ * @property {(text: string, values: unknown[]) => Promise<any[]>} query resolves to the rows
+ * @property {(text: string, valuesOfEach: unknown[][]) => Promise<unknown>} [batch] the text once for each
+ *   list of values, all in one transaction, where the driver can send that without waiting in between
+ * @property {() => Promise<unknown>} end
+ *
+ * @typedef {object} Driver
+ * @property {string} name
+ * @property {string} settings what it is told beside the address
+ * @property {boolean} [hasBatch] its sessions have batch()
+ * @property {() => string} load requires the package and returns its version
+ * @property {(options: ConnectOptions) => Promise<Session>} connect with all connections open, where
+ *   there is a way to ask for that
+ */
+
+const NAMES = [
+  'pg-conduit',
+  'pg',
+  'pg-pipeline',
+  'pg-native',
+  'pg-native-pipeline',
+  'postgres',
+  'c-limit',
+];
+const OURS = NAMES[0];
+
+/**
+ * @param {string} name any but c-limit, which is a program: c/limit.js
+ * @returns {Driver}
+ */
+function getDriver(name) {
+  return require(`./${name}`);
+}
+
+module.exports = { NAMES, OURS, getDriver };

@@ -1,0 +1,37 @@
+'use strict';
+
+// `pg`, as most people use it: one query after the other on each connection. Loaded by child.js.
+
+const { StatementNames } = require('./statement-names');
+
+/** @type {typeof import('pg')} */
+let pg;
+
+/** @type {import('.').Driver} */
+module.exports = {
+  name: 'pg',
+  settings: 'Client or Pool, named statements',
+
+  load() {
+    pg = require('pg');
+    return require('pg/package.json').version;
+  },
+
+  async connect({ connectionString, config, max }) {
+    const options = { connectionString, password: config.password };
+    const names = new StatementNames();
+    const queryable =
+      max > 1 ? new pg.Pool({ ...options, max, idleTimeoutMillis: 0 }) : new pg.Client(options);
+    if (queryable instanceof pg.Pool) {
+      const clients = await Promise.all(Array.from({ length: max }, () => queryable.connect()));
+      for (const client of clients) client.release();
+    } else {
+      await queryable.connect();
+    }
+    return {
+      query: async (text, values) =>
+        (await queryable.query({ name: names.get(text), text, values })).rows,
+      end: () => queryable.end(),
+    };
+  },
+};

@@ -1,0 +1,61 @@
+'use strict';
+
+// `postgres`, also known as Postgres.js. Loaded by child.js.
+
+const { packageVersion } = require('./package-version');
+
+const MAX_PIPELINE = 1024;
+
+/** @type {typeof import('postgres')} */
+let postgres;
+
+/** @type {import('.').Driver} */
+module.exports = {
+  name: 'postgres',
+  settings:
+    `max_pipeline: ${MAX_PIPELINE} on one connection, its default (100) in a pool; ` +
+    'sql.unsafe(text, values, { prepare: true })',
+
+  hasBatch: true,
+
+  load() {
+    postgres = require('postgres');
+    return packageVersion('postgres');
+  },
+
+  async connect({ config, max }) {
+    const { host, port, user, database, password } = config;
+    const sql = postgres({
+      host,
+      port,
+      user,
+      database,
+      password,
+      max,
+      prepare: true,
+      fetch_types: false,
+      ...(max === 1 && { max_pipeline: MAX_PIPELINE }),
+    });
+    await Promise.all(Array.from({ length: max }, () => sql`select 1`));
+    const options = { prepare: true, simple: false };
+    return {
+      query: (text, values) =>
+        sql.unsafe(
+          text,
+          /** @type {import('postgres').ParameterOrJSON<never>[]} */ (values),
+          options,
+        ),
+      batch: (text, valuesOfEach) =>
+        sql.begin((transaction) =>
+          valuesOfEach.map((values) =>
+            transaction.unsafe(
+              text,
+              /** @type {import('postgres').ParameterOrJSON<never>[]} */ (values),
+              options,
+            ),
+          ),
+        ),
+      end: () => sql.end(),
+    };
+  },
+};

@@ -1,0 +1,137 @@
+'use strict';
+
+// Runs an operation for a while and measures it: throughput, CPU of this process (all its threads) and
+// latencies. Called by the workloads, in the driver's process.
+
+const { setTimeout: delay } = require('node:timers/promises');
+
+/**
+ * @typedef {object} Timing
+ * @property {number} warmupMillis
+ * @property {number} measureMillis
+ *
+ * @typedef {object} Measurement
+ * @property {number} operations
+ * @property {number} seconds
+ * @property {number} cpuMicros user and system
+ * @property {number} [p50Micros]
+ * @property {number} [p99Micros]
+ */
+
+/**
+ * `inFlight` callers, each of which starts its next operation when its last one has settled.
+ * @param {() => Promise<unknown>} operation
+ * @param {Timing & { inFlight: number, latency?: boolean }} options
+ * @returns {Promise<Measurement>}
+ */
+async function closedLoop(operation, { warmupMillis, measureMillis, inFlight, latency = false }) {
+  await runCallers(operation, inFlight, warmupMillis);
+  /** @type {number[] | undefined} */
+  const samples = latency ? [] : undefined;
+  const stop = startMeters();
+  const operations = await runCallers(operation, inFlight, measureMillis, samples);
+  return { operations, ...stop(), ...(samples && percentiles(samples)) };
+}
+
+/**
+ * @param {() => Promise<unknown>} operation
+ * @param {number} inFlight
+ * @param {number} millis
+ * @param {number[]} [samples] gets the milliseconds of each operation
+ */
+async function runCallers(operation, inFlight, millis, samples) {
+  const deadline = performance.now() + millis;
+  let operations = 0;
+  const call = async () => {
+    let before = performance.now();
+    do {
+      await operation();
+      operations++;
+      const now = performance.now();
+      samples?.push(now - before);
+      before = now;
+    } while (before < deadline);
+  };
+  await Promise.all(Array.from({ length: inFlight }, call));
+  return operations;
+}
+
+/**
+ * Operations that arrive at random times, the same ones in each run, whether or not earlier ones have
+ * settled. A latency counts from the call into the driver.
+ * @param {(random: number) => { fast: boolean, done: Promise<unknown> }} operation
+ * @param {Timing & { perSecond: number }} options
+ * @returns {Promise<Measurement>} latencies are those of the fast ones
+ */
+async function openLoop(operation, { warmupMillis, measureMillis, perSecond }) {
+  await runArrivals(operation, perSecond, warmupMillis, []);
+  /** @type {number[]} */
+  const samples = [];
+  const stop = startMeters();
+  const operations = await runArrivals(operation, perSecond, measureMillis, samples);
+  return { operations, ...stop(), ...percentiles(samples) };
+}
+
+/**
+ * @param {(random: number) => { fast: boolean, done: Promise<unknown> }} operation
+ * @param {number} perSecond
+ * @param {number} millis
+ * @param {number[]} samples
+ */
+async function runArrivals(operation, perSecond, millis, samples) {
+  const random = newRandom(20_240_101);
+  const nextGap = () => (-Math.log(1 - random()) * 1000) / perSecond;
+  const start = performance.now();
+  /** @type {Promise<void>[]} */
+  const all = [];
+  const arrive = async () => {
+    const before = performance.now();
+    const { fast, done } = operation(random());
+    await done;
+    if (fast) samples.push(performance.now() - before);
+  };
+  for (let due = nextGap(); due < millis; due += nextGap()) {
+    const wait = start + due - performance.now();
+    if (wait > 0) await delay(wait);
+    all.push(arrive());
+  }
+  await Promise.all(all);
+  return all.length;
+}
+
+/** @returns {() => { seconds: number, cpuMicros: number }} */
+function startMeters() {
+  // What the warm-up left behind is not to be collected in the measured time.
+  if (typeof global.gc === 'function') global.gc();
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  return () => {
+    const seconds = (performance.now() - start) / 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    return { seconds, cpuMicros: user + system };
+  };
+}
+
+/** @param {number[]} millis */
+function percentiles(millis) {
+  const sorted = Float64Array.from(millis).sort();
+  /** @param {number} part */
+  const at = (part) => 1000 * sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+  return { p50Micros: at(0.5), p99Micros: at(0.99) };
+}
+
+/**
+ * mulberry32: a small generator that can be seeded.
+ * @param {number} seed
+ */
+function newRandom(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+module.exports = { closedLoop, newRandom, openLoop };
