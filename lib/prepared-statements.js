@@ -95,6 +95,9 @@ class PreparedStatements {
    */
   isToBlame(query, error) {
     if (query.statement === undefined || !(error instanceof DatabaseError)) return false;
+    // The same errors may come from inside the statement, after it has done (and, in a procedure,
+    // committed) something; they have a context then.
+    if (error.where !== undefined || query.info.mayCommitInside) return false;
     if (error.code === '26000') return !query.parseFailed;
     // By the routine: the message is translated.
     return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';

@@ -151,4 +151,23 @@ describe('Client', () => {
       assert.deepEqual(rows, [{ n: 20 }]);
     });
   });
+
+  it('never a procedure that fails inside with the error of a statement that is gone', async () => {
+    const pool = newPool({ max: 1 });
+    await pool.query('create table committed_inside (id int)');
+    await pool.query(`create procedure fails_late() language plpgsql as $$
+      begin
+        insert into committed_inside values (1);
+        commit;
+        execute 'execute no_such_statement';
+      end $$`);
+    await pool.query(`create function fails_so() returns int language plpgsql as $$
+      begin execute 'execute no_such_statement'; return 1; end $$`);
+    for (let use = 1; use <= 4; ++use) {
+      await assert.rejects(pool.query('call fails_late()'), { code: '26000', outcome: 'unknown' });
+      const { rows } = await pool.query('select count(*)::int as n from committed_inside');
+      assert.deepEqual(rows, [{ n: use }]);
+      await assert.rejects(pool.query('select fails_so()'), { code: '26000', outcome: 'not-run' });
+    }
+  });
 });
