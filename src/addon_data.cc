@@ -155,6 +155,8 @@ void AddonData::ReadCommands() {
   command_data_[kHeaderUsed] = kHeaderSize;
   command_data_[kHeaderTextLength] = 0;
   command_data_[kHeaderBytesLength] = 0;
+  ++command_data_[kHeaderTicks];
+  turn_->MarkSend();
   const bool read =
       used <= command_capacity_ && bytes <= byte_capacity_ &&
       reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,

@@ -28,6 +28,15 @@ inline constexpr bool kHasChunkMode = true;
 inline constexpr bool kHasChunkMode = false;
 #endif
 
+// The rows of the query that is being answered come in results of so many. To be
+// called before the first of them is parsed; without kHasChunkMode all of them
+// come in one.
+inline void SetChunkedRows([[maybe_unused]] PGconn* connection, [[maybe_unused]] int rows) {
+#ifdef LIBPQ_HAS_CHUNK_MODE
+  PQsetChunkedRowsMode(connection, rows);
+#endif
+}
+
 // PQcancelStart and its kin: cancel without blocking (libpq 17).
 #ifdef LIBPQ_HAS_ASYNC_CANCEL
 inline constexpr bool kHasAsyncCancel = true;

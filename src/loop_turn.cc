@@ -7,6 +7,13 @@
 
 namespace pg_conduit {
 
+namespace {
+
+// A poll that took longer has slept: what woke it came just then.
+constexpr uint64_t kSleptNanos = 20000;
+
+}  // namespace
+
 struct LoopTurn::Handles {
   uv_prepare_t prepare;
   uv_check_t check;
@@ -81,10 +88,22 @@ void LoopTurn::Prepare() {
   flushing_.clear();
   // Sending and flushing read answers too; the loop must not sleep on them.
   if (owner_->HasDelivery()) RequestDelivery();
+  polls_at_ = uv_hrtime();
+}
+
+const LoopTurn::Arrival& LoopTurn::arrival() {
+  if (arrival_.latest != 0) return arrival_;
+  const uint64_t now = uv_hrtime();
+  const bool has_slept = polls_at_ != 0 && now - polls_at_ > kSleptNanos;
+  arrival_ = Arrival{has_slept ? now : polled_at_, now};
+  return arrival_;
 }
 
 void LoopTurn::Check() {
   uv_idle_stop(&handles_->idle);
+  polled_at_ = uv_hrtime();
+  arrival_ = Arrival{0, 0};
+  polls_at_ = 0;
   owner_->Deliver();
 }
 

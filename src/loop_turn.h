@@ -41,6 +41,19 @@ class LoopTurn {
   // Something waits to be delivered: the loop must neither sleep nor end.
   void RequestDelivery();
 
+  // Commands go to libpq now.
+  void MarkSend() { sent_at_ = uv_hrtime(); }
+  // When the latest commands went, in nanoseconds of uv_hrtime.
+  uint64_t sent_at() const { return sent_at_; }
+
+  // When what is read now has arrived. What was there before the loop polled
+  // may have waited for a busy JavaScript: nobody knows how long.
+  struct Arrival {
+    uint64_t earliest;
+    uint64_t latest;
+  };
+  const Arrival& arrival();
+
  private:
   struct Handles;
 
@@ -51,6 +64,10 @@ class LoopTurn {
   Owner* owner_;
   std::vector<Pipeline*> dirty_;
   std::vector<Pipeline*> flushing_;
+  uint64_t sent_at_ = 0;
+  uint64_t polls_at_ = 0;    // when this turn began to poll; 0 while it does not
+  uint64_t polled_at_ = 0;   // when the last turn had polled
+  Arrival arrival_{0, 0};    // in this turn; 0 while nobody has asked
 };
 
 }  // namespace pg_conduit

@@ -110,6 +110,8 @@ bool ParamReader::ReadRecord() {
       break;
     case Command::kSync:
       break;
+    case Command::kSkip:
+      return true;
     default:
       return false;
   }
@@ -157,6 +159,8 @@ bool ParamReader::ReadRecord() {
     case Command::kSync:
       slot_without_parse_ = -1;
       pipeline->SendSync(slot);
+      return true;
+    case Command::kSkip:
       return true;
   }
   return false;

@@ -3,6 +3,7 @@
 
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -22,6 +23,13 @@ struct StatementName {
   }
   char text[24];
 };
+
+// Rows that are decoded together: few enough not to hold up the event loop,
+// enough for what each PGresult costs.
+constexpr int kChunkRows = 256;
+
+// Of a Sync that nobody waits for.
+constexpr int32_t kNoSlot = -1;
 
 struct KnownTag {
   std::string_view word;
@@ -55,7 +63,15 @@ bool Pipeline::Start(bool loop_ref, std::string* message) {
     *message = "the event loop cannot watch the connection's socket";
     return false;
   }
+  SendProbe();
   return true;
+}
+
+// A Sync for nobody: its answer shows the round trip, before any statement
+// could be blamed for it.
+void Pipeline::SendProbe() {
+  context_.turn->MarkSend();
+  Sent(SendPipelineSync(conn_.get()), Phase::kSync, kNoSlot, 0);
 }
 
 void Pipeline::SetLoopRef(bool loop_ref) {
@@ -77,7 +93,7 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
     Lose(message.c_str());
     return false;
   }
-  fifo_.push_back(Pending{phase, slot, flags, false});
+  fifo_.push_back(Pending{phase, slot, flags, false, context_.turn->sent_at()});
   if (!flush_requested_) {
     flush_requested_ = true;
     context_.turn->RequestFlush(this);
@@ -178,6 +194,10 @@ void Pipeline::Consume() {
 
 void Pipeline::Drain() {
   while (!lost() && !fifo_.empty()) {
+    if ((fifo_.front().flags & kFlagChunked) != 0) {
+      fifo_.front().flags &= ~kFlagChunked;
+      SetChunkedRows(conn_.get(), kChunkRows);
+    }
     if (PQisBusy(conn_.get()) != 0) break;
     ResultPtr result(PQgetResult(conn_.get()));
     // At its end libpq forgets its queue and answers anything it is asked.
@@ -225,7 +245,7 @@ void Pipeline::TakeResult(ResultPtr result) {
     case PGRES_TUPLES_CHUNK:
 #endif
       context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
-      if (status == PGRES_TUPLES_OK) TakeCommandTag(result.get(), head.slot);
+      TakeCommandTag(result.get(), head.slot);
       break;
     case PGRES_COMMAND_OK:
       if (head.phase == Phase::kParse) {
@@ -240,6 +260,11 @@ void Pipeline::TakeResult(ResultPtr result) {
     case PGRES_FATAL_ERROR:
     case PGRES_NONFATAL_ERROR:
     case PGRES_BAD_RESPONSE:
+      if (head.slot == kNoSlot) {
+        // The server's last words, though nobody has asked.
+        ReceiveNotice(this, result.get());
+        break;
+      }
       delivery->Push(Event::kError, head.slot, head.phase);
       PushErrorFields(result.get(), delivery);
       break;
@@ -263,16 +288,35 @@ void Pipeline::TakeSync() {
     return;
   }
   const int32_t slot = fifo_.front().slot;
+  const int32_t cost = CostMicros(fifo_.front().sent_at);
   fifo_.pop_front();
   // Known only when nothing else is running.
   const int32_t transaction =
       fifo_.empty() ? static_cast<int32_t>(PQtransactionStatus(conn_.get())) : -1;
-  context_.delivery->Push(Event::kSync, slot, transaction);
+  if (slot != kNoSlot) context_.delivery->Push(Event::kSync, slot, transaction, cost);
+}
+
+// What the server had to do for what this Sync ends: since it had it, and had
+// done with what came before.
+int32_t Pipeline::CostMicros(uint64_t sent_at) {
+  const LoopTurn::Arrival& arrival = context_.turn->arrival();
+  const uint64_t took = arrival.latest - sent_at;
+  if (took < round_trip_) {
+    round_trip_ = took;
+    context_.delivery->Push(Event::kRoundTrip, id_, std::min<uint64_t>(took / 1000, INT32_MAX));
+  }
+  const uint64_t begun_at = std::max(sent_at + round_trip_, last_sync_at_);
+  last_sync_at_ = std::max(last_sync_at_, arrival.earliest);
+  if (arrival.earliest <= begun_at) return 0;
+  const uint64_t micros = (arrival.earliest - begun_at) / 1000;
+  return static_cast<int32_t>(std::min<uint64_t>(micros, INT32_MAX));
 }
 
 void Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
   // PQcmdStatus takes a non-const result but does not change it.
   const std::string_view text = PQcmdStatus(const_cast<PGresult*>(result));
+  // Of rows in chunks it is the last chunk that has it, or what comes behind it.
+  if (text.empty()) return;
   for (const KnownTag& known : kKnownTags) {
     if (text.substr(0, known.word.size()) != known.word) continue;
     uint64_t rows = 0;

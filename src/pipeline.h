@@ -83,7 +83,8 @@ class Pipeline : public SocketWatcher::Owner {
     Phase phase;
     int32_t slot;
     uint32_t flags;
-    bool answered;  // a result has come, its NULL has not
+    bool answered;     // a result has come, its NULL has not
+    uint64_t sent_at;  // uv_hrtime
   };
 
   void OnSocketEvent(int status, int events) override;
@@ -94,6 +95,8 @@ class Pipeline : public SocketWatcher::Owner {
   void TakeResult(ResultPtr result);
   void TakeCommandTag(const PGresult* result, int32_t slot);
   void TakeSync();
+  void SendProbe();
+  int32_t CostMicros(uint64_t sent_at);
   void TakeNotifications();
   void Consume();
   bool Watch();
@@ -105,6 +108,10 @@ class Pipeline : public SocketWatcher::Owner {
   std::unique_ptr<SocketWatcher> watcher_;
   std::deque<Pending> fifo_;
   PipelineCounters counters_;
+  // The shortest time between a Sync and its answer, in nanoseconds: what the
+  // way takes, and not the server's work.
+  uint64_t round_trip_ = UINT64_MAX;
+  uint64_t last_sync_at_ = 0;  // when the last Sync arrived
   bool flush_requested_ = false;
   bool want_writable_ = false;
   bool loop_ref_ = true;

@@ -9,14 +9,15 @@
 namespace pg_conduit {
 
 // --- Down: Int32Array of commands -------------------------------------------
-// [kUsed, kTextLength, kBytesLength, then records]. Texts (statement text,
+// [kUsed, kTextLength, kBytesLength, kTicks, then records]. Texts (statement text,
 // text parameters) stand in one string in the order of the records, each
 // followed by a NUL; binary parameters stand in one byte array in that order.
 enum CommandHeader : uint32_t {
   kHeaderUsed = 0,         // ints in use, the header included
   kHeaderTextLength = 1,   // UTF-16 units of the string
   kHeaderBytesLength = 2,  // bytes in use
-  kHeaderSize = 3,
+  kHeaderTicks = 3,        // counts how often the records were taken
+  kHeaderSize = 4,
 };
 
 enum class Command : int32_t {
@@ -25,6 +26,7 @@ enum class Command : int32_t {
   kExecute = 3,  // connection, slot, flags, statement, count, parameters
   kClose = 4,    // connection, slot, statement
   kSync = 5,     // connection, slot
+  kSkip = 6,     // two ints of any value: a Sync that was moved further down
 };
 
 // A parameter is two ints: its kind and its length or value.
@@ -41,6 +43,7 @@ enum ExecuteFlags : uint32_t {
   kFlagBinary = 1u << 1,   // ask the server for binary format
   kFlagInt8Shift = 2,      // two bits: Int8Mode
   kFlagInt8Mask = 3u << kFlagInt8Shift,
+  kFlagChunked = 1u << 4,  // many rows are expected: decode them as they come
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
 
@@ -59,7 +62,7 @@ enum class Event : int32_t {
   kEmptyQuery = 7,      // slot
   kError = 8,           // slot, phase, field count, then (code, text) per field
   kAborted = 9,         // slot, phase
-  kSync = 10,           // slot, transaction status, or -1 while more is pending
+  kSync = 10,           // slot, transaction status or -1 while more is pending, cost in us
   kNotSent = 11,        // slot, NotSentReason, detail
   kUnreadable = 12,     // slot, column
   kConnected = 13,      // connection, process id, server version
@@ -68,6 +71,7 @@ enum class Event : int32_t {
   kNotice = 16,         // connection, field count, then (code, text) per field
   kNotification = 17,   // connection, process id, channel text, payload text
   kParsed = 18,         // slot
+  kRoundTrip = 19,      // connection, us: less than what was known
 };
 
 constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,
