@@ -5,6 +5,7 @@
 
 const { EventEmitter } = require('node:events');
 
+const { readBatch } = require('./batch');
 const { Connection } = require('./connection');
 const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
@@ -170,6 +171,23 @@ class Client extends EventEmitter {
     if (refusal !== undefined) query.reject(refusal);
     else this.#connection.submit(query);
     return answer(query);
+  }
+
+  /**
+   * Statements behind one Sync: one transaction, and one round trip. All are
+   * committed and their results given out, or none.
+   * @param {readonly (string | Record<string, any>)[]} queries texts, or
+   *   { text, values, name, rowMode, types, prepare }
+   * @returns {Promise<import('./result').Result[]>} in their order
+   */
+  batch(queries) {
+    const batch = readBatch(queries, this.#types, this.#settings.int8);
+    const refusal =
+      batch.refusal ??
+      batch.members.map((query) => this.#refuse(query)).find((error) => error !== undefined);
+    if (refusal !== undefined) batch.reject(refusal);
+    else this.#connection.submitBatch(batch);
+    return batch.promise;
   }
 
   /** @param {import('./query').Query} query */

@@ -5,20 +5,18 @@
 // their slots. Made by client.js.
 
 const binding = require('./binding');
+const { ConnectionLoad } = require('./connection-load');
 const { closedError, lostError, poisonedError } = require('./connection-errors');
-const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
 const { Handshake } = require('./handshake');
-const { tooLargeError } = require('./parameters');
-const { PreparedStatements } = require('./prepared-statements');
-const { Housekeeping } = require('./query');
-const ticks = require('./tick-buffer');
-const { flag, int8Mode } = require('./wire-format');
+const { Outbox } = require('./outbox');
 
 /**
  * @typedef {import('./query').Query} Query
+ * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./statement-cache').Statement} Statement
+ * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  *
  * What a connection tells the one who made it.
  * @typedef {object} Owner
@@ -34,30 +32,10 @@ const { flag, int8Mode } = require('./wire-format');
 const TRANSACTION_IDLE = 0;
 const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 
-/**
- * More text and bytes than this wait here instead of in libpq's buffer, which
- * libpq moves as a whole after each partial write: with 120 MB in it that cost
- * four times the CPU.
- */
-const MAX_BYTES_IN_FLIGHT = 8 << 20;
-
-/**
- * A statement that takes longer is slow: nobody should stand behind it who can
- * stand elsewhere. One that was never seen is taken to be slow.
- */
-const SLOW_MILLIS = 5;
-/** A head that has run for so long, and twice what was expected, is overdue. */
-const OVERDUE_MILLIS = 10;
-
 class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
   state = 'new';
-  /** Queries that were submitted and not settled, those that are held back included. */
-  inFlight = 0;
-  /** What they are expected to take, in ms. */
-  expectedMillis = 0;
-  /** When the query at the head became the head (performance.now()). */
-  headSince = 0;
+  load = new ConnectionLoad();
   /** Whether several callers share it: what changes the session is refused then. */
   isShared = false;
   processID = 0;
@@ -66,8 +44,6 @@ class Connection {
   transactionStatus = TRANSACTION_IDLE;
   /** Settled since it was connected. */
   settled = 0;
-  /** Statements in flight that are known to be slow, or not known at all. */
-  slowInFlight = 0;
   /** What ran on it, since this was last cleared, may have left something behind. */
   hasTouchedSession = false;
   hasTouchedTransaction = false;
@@ -82,13 +58,9 @@ class Connection {
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
   #isPoisoned = false;
-  #bytesInFlight = 0;
-  /** @type {Query[]} first in, first out: what waits for bytes to leave */
-  #held = [];
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
-  #int8Flags;
-  #statements;
+  #outbox;
   /** @type {(() => void)[]} */
   #whenClosed = [];
 
@@ -103,17 +75,21 @@ class Connection {
     this.#owner = owner;
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
-    this.#statements = new PreparedStatements(this, settings);
-    this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
+    this.#outbox = new Outbox(this, settings);
   }
 
   counters() {
     return this.#native.counters();
   }
 
+  /** Queries that were submitted and not settled. */
+  get inFlight() {
+    return this.load.inFlight;
+  }
+
   /** What it has prepared. */
   get statements() {
-    return this.#statements.cache;
+    return this.#outbox.statements.cache;
   }
 
   /** @param {boolean} ref whether the connection keeps the process alive */
@@ -147,9 +123,14 @@ class Connection {
     this.processID = processID;
     this.serverVersion = serverVersion;
     this.state = 'ready';
-    this.headSince = performance.now();
+    this.load.headSince = performance.now();
     this.#handshake?.succeed();
-    delivery.afterDelivery(() => this.#sendHeld());
+    delivery.afterDelivery(() => this.#outbox.sendHeld());
+  }
+
+  /** @param {number} millis */
+  onRoundTrip(millis) {
+    this.load.roundTripMillis = millis;
   }
 
   /** @param {string} message */
@@ -166,66 +147,51 @@ class Connection {
   submit(query) {
     query.connection = this;
     if (this.state !== 'ready' && this.state !== 'connecting') {
-      query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
+      query.reject(this.#closedError());
       return;
     }
     const info = (query.info ??= this.#registry.find(query.text));
-    const { kind } = info.class;
-    if (kind !== 'plain' && kind !== 'alone') {
-      const { refusal } = info.class;
-      if (this.isShared || kind === 'copy') {
-        query.reject(new StatementRefusedError(String(refusal)));
-        return;
-      }
-      if (kind === 'session') this.hasTouchedSession = true;
-      else this.hasTouchedTransaction = true;
-    }
-    ++info.uses;
-    query.expectedMillis = info.averageMillis < 0 ? SLOW_MILLIS : info.averageMillis;
-    if (this.inFlight === 0) this.headSince = performance.now();
-    ++this.inFlight;
-    this.expectedMillis += query.expectedMillis;
-    if (query.expectedMillis >= SLOW_MILLIS) ++this.slowInFlight;
-    if (
-      this.state === 'connecting' ||
-      this.#held.length > 0 ||
-      (this.#bytesInFlight > 0 && this.#bytesInFlight + query.size > MAX_BYTES_IN_FLIGHT)
-    ) {
-      this.#held.push(query);
+    const { kind, refusal } = info.class;
+    if (kind === 'copy' || (this.isShared && kind !== 'plain' && kind !== 'alone')) {
+      query.reject(new StatementRefusedError(String(refusal)));
       return;
     }
-    this.#send(query);
+    this.#expect(query);
+    this.#outbox.submit(query);
   }
 
-  /** @param {Query} query */
-  #send(query) {
-    this.#bytesInFlight += query.size;
-    this.transactionStatus = -1;
-    const statement = this.#statements.choose(query);
-    query.statement = statement;
-    const slot = delivery.takeSlot(query);
-    ticks.begin();
-    try {
-      if (statement === undefined) {
-        const flags = this.#int8Flags | unpreparedFlags(query.types);
-        ticks.writeQuery(this.id, slot, flags, query.text, query.parameters);
-      } else {
-        if (query.leads) ticks.writeParse(this.id, slot, statement.id, statement.text);
-        const flags = this.#int8Flags | preparedFlags(statement, query.types);
-        ticks.writeExecute(this.id, slot, flags, statement.id, query.parameters);
-      }
-    } catch (error) {
-      ticks.rollback();
-      delivery.freeSlot(slot);
-      if (query.leads) this.statements.remove(/** @type {Statement} */ (statement));
-      this.#forget(query);
-      // A string or an array got longer than V8 allows.
-      query.reject(tooLargeError({ cause: error }));
-      this.#afterSettling();
-      return;
+  /**
+   * Sends all of a batch, or rejects it.
+   * @param {Batch} batch
+   */
+  submitBatch(batch) {
+    for (const query of batch.members) query.connection = this;
+    if (this.state !== 'ready' && this.state !== 'connecting') {
+      batch.reject(this.#closedError());
+    } else if (batch.members.length > 0 && batch.admit(this.#registry, this.isShared)) {
+      for (const query of batch.members) this.#expect(query);
+      this.#outbox.submitBatch(batch);
     }
-    ticks.writeSync(this.id, slot);
-    this.#statements.sent(query);
+  }
+
+  /** @param {Query} query that will be sent */
+  #expect({ info }) {
+    ++info.uses;
+    if (info.class.kind === 'session') this.hasTouchedSession = true;
+    else if (info.class.kind === 'transaction') this.hasTouchedTransaction = true;
+  }
+
+  #closedError() {
+    return closedError(this.state, this.#failure ?? this.#lastFatal);
+  }
+
+  /** @param {readonly Query[]} queries that could not be written @param {Error} error */
+  onTooLarge(queries, error) {
+    for (const query of queries) {
+      this.#forget(query);
+      query.reject(error);
+    }
+    this.#afterSettling();
   }
 
   // --- Answers --------------------------------------------------------------
@@ -234,46 +200,105 @@ class Connection {
    * The query's Sync: it is done, whatever comes.
    * @param {Query} query
    * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
-   * @param {number} now
+   * @param {number} costMillis what it cost the server
+   * @param {number} now performance.now()
    */
-  onSync(query, transactionStatus, now) {
+  onSync(query, transactionStatus, costMillis, now) {
     this.transactionStatus = transactionStatus;
-    if (query instanceof Housekeeping) return;
+    this.load.headSince = now;
     if (this.#isPoisoned) {
-      this.#forget(query);
-      query.reject(poisonedError());
-      this.#owner.onSettled();
+      this.#rejectPoisoned(query);
       return;
     }
-    // What was waited for is the head's; who comes with it costs nothing.
-    query.info.observe(now - this.headSince);
-    this.headSince = now;
-    this.#statements.answered(query);
-    if (this.isShared && (transactionStatus > TRANSACTION_IDLE || TAG_OF_BEGIN.test(query.tag))) {
-      this.#leaveTransaction(query);
+    query.info.observe(costMillis);
+    this.#outbox.statements.answered(query);
+    if (this.#isInTransaction(query, transactionStatus)) {
+      this.#leaveTransaction();
+      this.#rejectPoisoned(query);
       return;
     }
-    const { error } = query;
-    if (error === undefined) {
-      this.#forget(query);
-      query.resolve(query.result);
-    } else if (this.#canHeal(query, error, transactionStatus)) {
+    if (query.error !== undefined && this.#canHeal(query, query.error, transactionStatus)) {
       this.#heal(query);
       return;
-    } else {
-      this.#forget(query);
-      // What it committed before it failed is there to stay.
-      if (query.info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
-      query.reject(error);
     }
+    // It may be what a group has failed by.
+    if (query.wasUndone && query.hasFailed) query.info.keepAlone();
+    this.#settle(query);
     this.#afterSettling();
+  }
+
+  /**
+   * The Sync of a group: all of it is committed, or nothing.
+   * @param {SyncGroup} group
+   * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
+   * @param {number} costMillis what all of it cost the server
+   * @param {number} now performance.now()
+   */
+  onGroupSync(group, transactionStatus, costMillis, now) {
+    const { members } = group;
+    this.transactionStatus = transactionStatus;
+    this.load.headSince = now;
+    for (const query of members) {
+      query.info.observe(costMillis / members.length);
+      this.#outbox.statements.answered(query);
+    }
+    if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
+      this.#leaveTransaction();
+    }
+    if (this.#isPoisoned) {
+      for (const query of members) this.#rejectPoisoned(query);
+    } else if (group.isUndone) {
+      this.#onUndone(group, transactionStatus);
+    } else {
+      for (const query of members) this.#settle(query);
+      members[0].batch?.finish();
+      this.#afterSettling();
+    }
+  }
+
+  /** @param {SyncGroup} group @param {number} transactionStatus */
+  #onUndone({ members, error }, transactionStatus) {
+    const [{ batch }] = members;
+    if (batch === undefined) {
+      for (const query of members) query.wasUndone = true;
+      this.#outbox.sendAgain(members);
+      return;
+    }
+    const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
+    if (guilty?.error !== undefined && this.#canHeal(guilty, guilty.error, transactionStatus)) {
+      this.#heal(guilty, members);
+      return;
+    }
+    for (const query of members) this.#forget(query);
+    const reason = /** @type {Error} */ (guilty?.error ?? error);
+    if (members.some(({ info }) => info.mayCommitInside)) {
+      /** @type {DatabaseError} */ (reason).outcome = 'unknown';
+    }
+    if (guilty !== undefined) guilty.reject(reason);
+    else batch.reject(reason);
+    this.#afterSettling();
+  }
+
+  /** @param {Query} query whose Sync has come, and stands */
+  #settle(query) {
+    const { error, info, result } = query;
+    this.#forget(query);
+    if (error === undefined) {
+      const { command, rows } = /** @type {import('./result').Result} */ (result);
+      info.learnEffect(command);
+      info.rows = rows.length;
+      query.resolve(result);
+      return;
+    }
+    // What it committed before it failed is there to stay.
+    if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
+    query.reject(error);
   }
 
   /** Nothing of it will be answered: the connection is gone. @param {Query} query */
   onNotSent(query) {
-    if (query instanceof Housekeeping) return;
     this.#forget(query);
-    query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
+    query.reject(this.#closedError());
     this.#owner.onSettled();
   }
 
@@ -286,9 +311,9 @@ class Connection {
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
-      if (query instanceof Housekeeping) continue;
       this.#forget(query);
-      const outcome = query.wasSkipped ? 'not-run' : 'unknown';
+      const isUndone = query.wasSkipped || query.group?.isUndone === true;
+      const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.#isPoisoned
           ? poisonedError()
@@ -320,35 +345,32 @@ class Connection {
    * @param {number} transactionStatus
    */
   #canHeal(query, error, transactionStatus) {
-    if (query.retried || !this.#statements.isToBlame(query, error)) return false;
-    return this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === 1);
+    if (query.retried || !this.#outbox.statements.isToBlame(query, error)) return false;
+    const members = query.batch?.members ?? [query];
+    if (members.some(({ info }) => info.mayCommitInside)) return false;
+    return (
+      this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === members.length)
+    );
   }
 
-  /** @param {Query} query */
-  #heal(query) {
-    this.#statements.giveUp(/** @type {Statement} */ (query.statement));
-    query.reset();
-    this.#bytesInFlight -= query.size;
-    delivery.afterDelivery(() => {
-      if (this.state === 'ready' || this.state === 'ending') {
-        this.#send(query);
-        return;
-      }
-      this.#forget(query);
-      query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
-    });
+  /** @param {Query} query @param {readonly Query[]} all that were undone with it */
+  #heal(query, all = [query]) {
+    this.#outbox.statements.giveUp(/** @type {Statement} */ (query.statement));
+    for (const one of all) {
+      // Unprepared, so that its answer does not hang on anybody else's Parse again.
+      one.prepare = false;
+      one.retried = true;
+    }
+    this.#outbox.sendAgain(all);
   }
 
   /**
    * Somebody brought a shared connection into a transaction, past the check of
    * its text. What came behind is in that transaction: the connection is closed,
    * which rolls all of it back, and nobody is told that it was done.
-   * @param {Query} query the first that is known to be inside
    */
-  #leaveTransaction(query) {
+  #leaveTransaction() {
     this.#isPoisoned = true;
-    this.#forget(query);
-    query.reject(poisonedError());
     delivery.afterDelivery(() => {
       if (this.state === 'closed') return;
       this.#owner.onLost(poisonedError());
@@ -356,43 +378,36 @@ class Connection {
     });
   }
 
+  /** @param {Query} query @param {number} transactionStatus */
+  #isInTransaction(query, transactionStatus) {
+    if (!this.isShared) return false;
+    return (
+      transactionStatus > TRANSACTION_IDLE || (query.tag !== '' && TAG_OF_BEGIN.test(query.tag))
+    );
+  }
+
+  /** @param {Query} query */
+  #rejectPoisoned(query) {
+    this.#forget(query);
+    query.reject(poisonedError());
+    this.#owner.onSettled();
+  }
+
   // --- Books ----------------------------------------------------------------
 
   /** @param {Query} query that is settled */
   #forget(query) {
-    --this.inFlight;
+    this.load.remove(query);
     ++this.settled;
-    this.#bytesInFlight -= query.size;
-    this.expectedMillis = this.inFlight === 0 ? 0 : this.expectedMillis - query.expectedMillis;
-    if (query.expectedMillis >= SLOW_MILLIS) --this.slowInFlight;
-  }
-
-  /**
-   * @param {number} now performance.now()
-   * @returns {boolean} whether a query sent now would wait for a slow one
-   */
-  isBlocked(now) {
-    if (this.inFlight === 0) return false;
-    if (this.slowInFlight > 0) return true;
-    const headMillis = now - this.headSince;
-    return headMillis > OVERDUE_MILLIS && headMillis > 2 * this.expectedMillis;
+    this.#outbox.forget(query);
   }
 
   #afterSettling() {
-    if (this.#held.length > 0) delivery.afterDelivery(() => this.#sendHeld());
+    if (this.#outbox.isHolding) delivery.afterDelivery(() => this.#outbox.sendHeld());
     if (this.inFlight === 0 && this.state === 'ending') {
       delivery.afterDelivery(() => this.#finish());
     }
     this.#owner.onSettled();
-  }
-
-  #sendHeld() {
-    while (this.#held.length > 0 && this.state !== 'closed') {
-      const [next] = this.#held;
-      if (this.#bytesInFlight > 0 && this.#bytesInFlight + next.size > MAX_BYTES_IN_FLIGHT) return;
-      this.#held.shift();
-      this.#send(next);
-    }
   }
 
   // --- Closing --------------------------------------------------------------
@@ -441,10 +456,9 @@ class Connection {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.#native.close();
-    for (const query of this.#held.splice(0)) {
-      this.#bytesInFlight += query.size;
+    for (const query of this.#outbox.clear()) {
       this.#forget(query);
-      query.reject(closedError(this.state, this.#failure ?? this.#lastFatal));
+      query.reject(this.#closedError());
     }
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();

@@ -14,19 +14,22 @@ const { event, shapeFieldInts } = require('./wire-format');
  * @typedef {import('./query').Query} Query
  * @typedef {import('./connection').Connection} Connection
  * @typedef {Readonly<Record<string, string>>} Diagnostics
+ *
+ * What stands in a slot.
+ * @typedef {Query | import('./sync-groups').SyncGroup | import('./query').Housekeeping} Entry
  */
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** @type {(Query | undefined)[]} */
+/** @type {(Entry | undefined)[]} */
 const slots = [];
 /** @type {number[]} */
 const freeSlots = [];
 
-/** @param {Query} query @returns {number} */
-function takeSlot(query) {
+/** @param {Entry} entry @returns {number} */
+function takeSlot(entry) {
   const slot = freeSlots.length > 0 ? /** @type {number} */ (freeSlots.pop()) : slots.length;
-  slots[slot] = query;
+  slots[slot] = entry;
   return slot;
 }
 
@@ -242,9 +245,9 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
         const query = slots[slot];
         if (query !== undefined) {
           freeSlot(slot);
-          query.connection.onSync(query, int32[at + 2], now);
+          query.synced(int32[at + 2], int32[at + 3] / 1000, now);
         }
-        at += 3;
+        at += 4;
         break;
       }
       case event.chunk: {
@@ -288,6 +291,10 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
         break;
       case event.unreadable:
         slots[int32[at + 1]]?.unreadable(int32[at + 2]);
+        at += 3;
+        break;
+      case event.roundTrip:
+        findConnection(int32[at + 1])?.onRoundTrip(int32[at + 2] / 1000);
         at += 3;
         break;
       case event.connected:
@@ -338,7 +345,7 @@ function notSent(slot, reason, detail) {
   // A connection that is gone sends no Sync for the slot.
   if (query.notSent(reason, detail)) {
     freeSlot(slot);
-    query.connection.onNotSent(query);
+    query.dropped();
   }
 }
 
@@ -351,9 +358,10 @@ function lost(at) {
   for (let index = 0; index < count; ++index) {
     const slot = int32[at + 5 + index];
     const query = slots[slot];
-    if (query === undefined) continue;
+    // A member of a group shares the fate of its Sync.
+    if (query === undefined || query.group !== undefined) continue;
     freeSlot(slot);
-    queries.push(query);
+    query.lost(queries);
   }
   const connection = queries[0]?.connection ?? findConnection(int32[at + 1]);
   connection?.onLost(readText(at + 2), queries);

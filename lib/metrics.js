@@ -33,13 +33,13 @@ class Metrics {
     const connections = [];
     for (const { connection, state } of members) {
       const counters = add(sums, connection);
-      const { id, processID, inFlight, expectedMillis, statements } = connection;
+      const { id, processID, inFlight, load, statements } = connection;
       connections.push({
         id,
         processID,
         state,
         inFlight,
-        expectedMillis,
+        expectedMillis: load.expectedMillis,
         preparedStatements: statements.size,
         ...counters,
       });

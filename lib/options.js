@@ -23,6 +23,7 @@ const { types } = require('./types');
  * @property {number} min
  * @property {number} maxInFlight
  * @property {number} maxWaiting
+ * @property {'off' | 'reads' | 'all'} syncGroup
  * @property {number} idleTimeoutMillis
  * @property {number} maxUses
  * @property {number} maxLifetimeSeconds
@@ -115,6 +116,7 @@ const SETTINGS = {
   min: { check: integer(0, 10000), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },
   maxWaiting: { check: limit, default: Infinity },
+  syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   idleTimeoutMillis: { check: integer(0), default: 10000 },
   maxUses: { check: limit, default: Infinity },
   maxLifetimeSeconds: { check: integer(0), default: 0 },

@@ -12,6 +12,9 @@ const { prepareValue } = require('./types/prepare-value');
 const MAX_PARAMETERS = 65535;
 /** What the server takes in one message (PQ_LARGE_MESSAGE_LIMIT); the addon counts exactly. */
 const MAX_SIZE = 0x3fffffff;
+/** Not less than the addon reckons. */
+const MESSAGE_OVERHEAD = 1024;
+const PARAMETER_OVERHEAD = 20;
 
 /** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
 
@@ -74,6 +77,36 @@ function sizeInFlight(text, parameters) {
   return size;
 }
 
+/**
+ * What the addon would refuse when everything before it was sent already.
+ * @param {string} text
+ * @param {readonly Parameter[]} parameters
+ * @returns {ParameterError | undefined}
+ */
+function findUnsendable(text, parameters) {
+  if (text.includes('\0')) return nulError(-1);
+  let size = Buffer.byteLength(text) + MESSAGE_OVERHEAD;
+  for (const [index, parameter] of parameters.entries()) {
+    size += PARAMETER_OVERHEAD;
+    if (typeof parameter === 'string') {
+      if (parameter.includes('\0')) return nulError(index);
+      size += Buffer.byteLength(parameter);
+    } else if (typeof parameter === 'object' && parameter !== null) {
+      size += parameter.length;
+    }
+  }
+  return size > MAX_SIZE ? tooLargeError() : undefined;
+}
+
+/** @param {number} index of the parameter, -1 for the text */
+function nulError(index) {
+  const what = index < 0 ? 'the text of the query' : `parameter $${index + 1}`;
+  return new ParameterError(
+    `${what} contains a NUL character (\\0), which PostgreSQL's text cannot hold: remove it, ` +
+      'or send the value as a Buffer to a bytea column',
+  );
+}
+
 /** @param {{ cause?: unknown }} [options] */
 function tooLargeError(options) {
   return new ParameterError(
@@ -83,4 +116,11 @@ function tooLargeError(options) {
   );
 }
 
-module.exports = { prepareParameters, sizeInFlight, tooLargeError, MAX_SIZE };
+module.exports = {
+  prepareParameters,
+  sizeInFlight,
+  findUnsendable,
+  nulError,
+  tooLargeError,
+  MAX_SIZE,
+};

@@ -3,6 +3,7 @@
 // One connection of a pool: who may use it now, and until when it lives. Used
 // by pool.js alone.
 
+const { Batch } = require('./batch');
 const { Client, POOL, connectionOf } = require('./client');
 const { Query } = require('./query');
 
@@ -53,13 +54,14 @@ class Member {
     if (state === 'exclusive') this.connection.setLoopRef(true);
   }
 
-  /** @param {Query} query */
-  submit(query) {
+  /** @param {Query | Batch} work */
+  submit(work) {
     // Idle connections of such a pool do not keep the process alive, busy ones do.
     if (this.#settings.allowExitOnIdle && this.connection.inFlight === 0) {
       this.connection.setLoopRef(true);
     }
-    this.connection.submit(query);
+    if (work instanceof Batch) this.connection.submitBatch(work);
+    else this.connection.submit(work);
   }
 
   get isIdle() {

@@ -7,6 +7,7 @@
 
 const { EventEmitter } = require('node:events');
 
+const { readBatch } = require('./batch');
 const { readOptions } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
@@ -17,6 +18,7 @@ const { StatementRegistry } = require('./statement-registry');
 const { WaitingLine } = require('./waiting-line');
 
 /**
+ * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./client').Client} Client
  * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query').Query} Query
@@ -34,7 +36,7 @@ class Pool extends EventEmitter {
   #refusal;
   #registry = new StatementRegistry();
   #connections;
-  /** @type {WaitingLine<Query>} */
+  /** @type {WaitingLine<Query | Batch>} */
   #queries;
   /** @type {WaitingLine<Borrower>} */
   #borrowers;
@@ -133,12 +135,9 @@ class Pool extends EventEmitter {
     const info = this.#registry.find(query.text);
     query.info = info;
     switch (info.class.kind) {
-      case 'plain': {
-        const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
-        if (member !== undefined) member.submit(query);
-        else this.#enqueue(this.#queries, query, (error) => query.reject(error));
+      case 'plain':
+        this.#runShared(query);
         return;
-      }
       case 'alone':
         this.#runAlone(query);
         return;
@@ -148,17 +147,43 @@ class Pool extends EventEmitter {
   }
 
   /**
-   * Without neighbours, who would wait for it or for its locks.
-   * @param {Query} query
+   * Statements behind one Sync, on a shared connection: one transaction, and one
+   * round trip. All are committed and their results given out, or none.
+   * @param {readonly (string | Record<string, any>)[]} queries texts, or
+   *   { text, values, name, rowMode, types, prepare }
+   * @returns {Promise<import('./result').Result[]>} in their order
    */
-  #runAlone(query) {
+  batch(queries) {
+    const { types, int8 } = this.#settings;
+    const batch = readBatch(queries, types, int8);
+    const refusal = this.#refuse() ?? batch.refusal;
+    if (refusal !== undefined) batch.reject(refusal);
+    else if (batch.members.length > 0 && batch.admit(this.#registry, true)) {
+      if (batch.runsAlone) this.#runAlone(batch);
+      else this.#runShared(batch);
+    }
+    return batch.promise;
+  }
+
+  /** @param {Query | Batch} work */
+  #runShared(work) {
+    const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
+    if (member !== undefined) member.submit(work);
+    else this.#enqueue(this.#queries, work, (error) => work.reject(error));
+  }
+
+  /**
+   * Without neighbours, who would wait for it or for its locks.
+   * @param {Query | Batch} work
+   */
+  #runAlone(work) {
     this.#borrow().then(
       (member) => {
-        member.submit(query);
+        member.submit(work);
         const giveBack = () => this.#takeBack(member);
-        query.promise.then(giveBack, giveBack);
+        work.promise.then(giveBack, giveBack);
       },
-      (error) => query.reject(error),
+      (error) => work.reject(error),
     );
   }
 
@@ -168,28 +193,26 @@ class Pool extends EventEmitter {
    */
   #choose(othersWaiting) {
     const { maxInFlight } = this.#settings;
+    const now = performance.now();
     /** @type {Member | undefined} */
     let best;
+    let leastMillis = Infinity;
     for (const member of this.#connections.shared) {
-      const { connection } = member;
+      const { load } = member.connection;
       if (member.state !== 'shared' || member.isSpent) continue;
-      if (connection.inFlight === 0) return member;
-      if (connection.inFlight >= maxInFlight) continue;
-      if (best === undefined || connection.expectedMillis < best.connection.expectedMillis) {
-        best = member;
-      }
+      if (load.inFlight === 0) return member;
+      if (load.inFlight >= maxInFlight || load.expectedMillis >= leastMillis) continue;
+      // Never behind something slow: whoever waits gets the first one that is free.
+      if (load.isBlocked(now)) continue;
+      best = member;
+      leastMillis = load.expectedMillis;
     }
     if (best === undefined) return undefined;
-    const { connection } = best;
-    if (connection.isBlocked(performance.now())) {
-      // Not behind something slow while a connection is being opened, or may be.
-      if (this.#connections.connectingCount > othersWaiting || this.#connections.mayGrow) {
-        return undefined;
-      }
-    }
-    if (connection.expectedMillis > GROWTH_MILLIS && this.#connections.connectingCount === 0) {
-      if (this.#connections.mayGrow) this.#connections.open();
-    }
+    const { connectingCount, mayGrow } = this.#connections;
+    // What was never seen may be slow: not behind it while a connection is being opened, or may be.
+    const isDoubtful = best.connection.load.unknown > 0;
+    if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
+    if (leastMillis > GROWTH_MILLIS && connectingCount === 0 && mayGrow) this.#connections.open();
     return best;
   }
 
@@ -349,7 +372,7 @@ class Pool extends EventEmitter {
     let wanted = this.#connections.mayGrow ? 0 : this.#borrowers.length;
     if (this.#borrowers.oldestSince > this.#queries.oldestSince) wanted = 0;
     const byCost = [...this.#connections.shared].sort(
-      (a, b) => a.connection.expectedMillis - b.connection.expectedMillis,
+      (a, b) => a.connection.load.expectedMillis - b.connection.load.expectedMillis,
     );
     for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
   }

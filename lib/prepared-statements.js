@@ -19,43 +19,62 @@ const ticks = require('./tick-buffer');
 
 class PreparedStatements {
   #connection;
+  #syncs;
   #settings;
   #isStaleUntilEnd = false;
 
   /**
    * @param {Connection} connection
+   * @param {import('./sync-groups').SyncWriter} syncs
    * @param {import('./options').Settings} settings
    */
-  constructor(connection, settings) {
+  constructor(connection, syncs, settings) {
     this.#connection = connection;
+    this.#syncs = syncs;
     this.#settings = settings;
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
   }
 
   /**
    * @param {Query} query
-   * @returns {Statement | undefined} what it executes; it leads when it must
-   *   send the Parse first
+   * @returns {Statement | undefined} what it executes, and is a user of until
+   *   answered() or notSent(); it leads when it must send the Parse first
    */
   choose(query) {
+    const statement = this.#find(query);
+    if (statement !== undefined) ++statement.users;
+    return statement;
+  }
+
+  /** @param {Query} query */
+  #find(query) {
     const { prepare, prepareThreshold } = this.#settings;
     if (!(query.prepare ?? prepare)) return undefined;
     const known = this.cache.find(query.text);
     if (known !== undefined) {
       // Whoever follows a Parse that fails must be able to go again, which only
       // a shared connection allows: elsewhere the order of statements counts.
-      return known.isReady || this.#connection.isShared ? known : undefined;
+      const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
+      return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
     if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
     for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
     if (!this.cache.hasRoomFor(query.text)) return undefined;
     query.leads = true;
-    return this.cache.add(query.text);
+    const added = this.cache.add(query.text);
+    added.batch = query.batch;
+    return added;
+  }
+
+  /** @param {Query} query could not be written */
+  notSent({ statement, leads }) {
+    if (statement === undefined) return;
+    --statement.users;
+    if (leads) this.cache.remove(statement);
   }
 
   /** @param {Query} query has been written, with what choose() returned for it */
   sent(query) {
-    if (query.statement !== undefined) ++query.statement.users;
     // What is sent behind it must not count on what it takes away.
     if (query.info.dropsStatements) this.cache.clear();
   }
@@ -66,6 +85,7 @@ class PreparedStatements {
     if (statement !== undefined) {
       --statement.users;
       if (query.leads) {
+        statement.batch = undefined;
         statement.isReady = !query.parseFailed;
         statement.isClosed = query.parseFailed;
         if (query.parseFailed) this.cache.remove(statement);
@@ -120,9 +140,9 @@ class PreparedStatements {
     if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
     statement.isClosed = true;
     // Nobody waits for it, but its Sync must find its slot.
-    const slot = delivery.takeSlot(/** @type {any} */ (new Housekeeping(this.#connection)));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection));
     ticks.writeClose(id, slot, statement.id);
-    ticks.writeSync(id, slot);
+    this.#syncs.endAlone(slot);
   }
 }
 

@@ -16,16 +16,20 @@ const { Query } = require('./query');
 /** @type {readonly unknown[]} */
 const NO_VALUES = Object.freeze([]);
 const NO_OPTIONS = Object.freeze({});
+const SYNC_GROUPS = ['off', 'reads', 'all'];
 
 /**
- * @param {any} text an SQL text, or { text, values, name, rowMode, types, prepare, callback }
+ * @template {Query} [Q=Query]
+ * @param {any} text an SQL text, or { text, values, name, rowMode, types, prepare, syncGroup,
+ *   callback }
  * @param {any} values an array, or the callback
  * @param {any} callback
  * @param {TypeSource} types
  * @param {Int8} int8
- * @returns {Query} `refusal` says why it cannot be sent, if it cannot
+ * @param {new (...parameters: ConstructorParameters<typeof Query>) => Q} [Kind] Query without it
+ * @returns {Q} `refusal` says why it cannot be sent, if it cannot
  */
-function readQuery(text, values, callback, types, int8) {
+function readQuery(text, values, callback, types, int8, Kind = /** @type {any} */ (Query)) {
   if (typeof values === 'function') {
     callback = values;
     values = undefined;
@@ -49,7 +53,7 @@ function readQuery(text, values, callback, types, int8) {
   } catch (error) {
     refusal = /** @type {ParameterError} */ (error);
   }
-  const query = new Query(refusal === undefined ? text : '', parameters, options, types, int8);
+  const query = new Kind(refusal === undefined ? text : '', parameters, options, types, int8);
   query.refusal = query.size > MAX_SIZE ? tooLargeError() : refusal;
   query.callback = callback;
   return query;
@@ -73,7 +77,7 @@ function checkArguments(text, values, options) {
     );
   }
   if (options === NO_OPTIONS) return;
-  const { rowMode, types, name, prepare } = options;
+  const { rowMode, types, name, prepare, syncGroup } = options;
   if (rowMode && rowMode !== 'array') {
     throw new ParameterError(`rowMode must be 'array' or nothing, not ${String(rowMode)}`);
   }
@@ -85,6 +89,9 @@ function checkArguments(text, values, options) {
   }
   if (prepare !== undefined && typeof prepare !== 'boolean') {
     throw new ParameterError('prepare must be true or false');
+  }
+  if (syncGroup !== undefined && !SYNC_GROUPS.includes(syncGroup)) {
+    throw new ParameterError("syncGroup must be 'off', 'reads' or 'all'");
   }
 }
 

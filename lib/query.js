@@ -4,8 +4,8 @@
 // up to. It settles once, at its Sync, at the loss of its connection, or before
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
-const { DatabaseError, ParameterError, ResultError } = require('./errors');
-const { sizeInFlight, tooLargeError } = require('./parameters');
+const { DatabaseError, ResultError } = require('./errors');
+const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
@@ -29,13 +29,22 @@ class Query {
   // @ts-expect-error not before it is submitted
   info = undefined;
   slot = -1;
+  /** @type {import('./batch').Batch | undefined} */
+  batch = undefined;
+  /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
+  group = undefined;
+  /** Whether it may be a member of one, and whether it was one of one that failed. */
+  sharesSync = false;
+  wasUndone = false;
   /** @type {Statement | undefined} the prepared statement that it executes */
   statement = undefined;
   /** Whether it has sent the Parse of `statement`, and whether that failed. */
   leads = false;
   parseFailed = false;
-  /** What it was expected to cost when it was submitted, in ms. */
+  /** What it was expected to cost the server when it was submitted, in ms. */
   expectedMillis = 0;
+  /** @type {import('./connection-load').Pace} */
+  pace = 'unknown';
   retried = false;
   /** @type {Result | undefined} */
   result = undefined;
@@ -49,6 +58,8 @@ class Query {
   error = undefined;
   /** Its error ended the session. */
   wasFatal = false;
+  /** The server has undone it, or never begun. */
+  hasFailed = false;
   /** The server skipped it because of an earlier error in the same Sync. */
   wasSkipped = false;
   /** Full command tag, where it is not one of commandTags. */
@@ -70,6 +81,7 @@ class Query {
     this.types = options.types ?? types;
     this.int8 = int8;
     this.prepare = options.prepare;
+    this.syncGroup = options.syncGroup;
     /** @type {Promise<any>} */
     this.promise = new Promise((resolve) => {
       this.resolve = resolve;
@@ -137,12 +149,14 @@ class Query {
   failed(failedPhase, diagnostics) {
     if (failedPhase === phase.parse) this.parseFailed = true;
     if (diagnostics.V === 'FATAL' || diagnostics.V === 'PANIC') this.wasFatal = true;
+    this.hasFailed = true;
     this.error ??= new DatabaseError(diagnostics);
   }
 
   /** @param {number} skippedPhase */
   skipped(skippedPhase) {
     if (skippedPhase === phase.parse) this.parseFailed = true;
+    this.hasFailed = true;
     this.wasSkipped = true;
   }
 
@@ -152,15 +166,12 @@ class Query {
    * @returns {boolean} whether no other event comes for it
    */
   notSent(reason, detail) {
-    if (reason === notSentReason.connectionGone) return true;
+    // The Sync of its group comes or goes for all of them.
+    if (reason === notSentReason.connectionGone) return this.group === undefined;
     if (reason === notSentReason.tooLarge) {
       this.error ??= tooLargeError();
     } else {
-      const what = detail < 0 ? 'the text of the query' : `parameter $${detail + 1}`;
-      this.error ??= new ParameterError(
-        `${what} contains a NUL character (\\0), which PostgreSQL's text cannot hold: remove it, ` +
-          'or send the value as a Buffer to a bytea column',
-      );
+      this.error ??= nulError(detail);
     }
     if (detail < 0) this.parseFailed = true;
     return false;
@@ -175,21 +186,33 @@ class Query {
     );
   }
 
-  /**
-   * Ready to be sent a second time: unprepared, so that its answer does not
-   * hang on anybody else's Parse again.
-   */
+  /** @param {number} transactionStatus @param {number} costMillis @param {number} now */
+  synced(transactionStatus, costMillis, now) {
+    this.connection.onSync(this, transactionStatus, costMillis, now);
+  }
+
+  /** It was not sent, and no other event comes for it. */
+  dropped() {
+    this.connection.onNotSent(this);
+  }
+
+  /** @param {Query[]} queries gets those that the connection takes with it */
+  lost(queries) {
+    queries.push(this);
+  }
+
+  /** Ready to be sent a second time. */
   reset() {
-    this.prepare = false;
+    this.group = undefined;
     this.statement = undefined;
     this.leads = false;
     this.parseFailed = false;
     this.result = undefined;
     this.shape = undefined;
     this.error = undefined;
+    this.hasFailed = false;
     this.wasSkipped = false;
     this.tag = '';
-    this.retried = true;
   }
 
   /** @param {Error} error */
@@ -216,6 +239,7 @@ async function rejectWithCallerStack(error) {
 
 /** Stands in a slot whose answer nobody waits for. */
 class Housekeeping {
+  group = undefined;
   /** @param {Connection} connection */
   constructor(connection) {
     this.connection = connection;
@@ -231,6 +255,12 @@ class Housekeeping {
   notSent() {
     return true;
   }
+  /** @param {number} transactionStatus */
+  synced(transactionStatus) {
+    this.connection.transactionStatus = transactionStatus;
+  }
+  dropped() {}
+  lost() {}
 }
 
-module.exports = { Query, Housekeeping };
+module.exports = { Query, Housekeeping, rejectWithCallerStack };

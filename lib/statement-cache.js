@@ -16,6 +16,8 @@ class Statement {
   /** Executions in flight: it must not be closed. */
   users = 0;
   lastUsed = 0;
+  /** Whose Parse is under way in a batch, which fails with it. @type {import('./batch').Batch | undefined} */
+  batch = undefined;
   /** @type {import('./row-builder').Shape | undefined} columns, once it has returned rows */
   shape = undefined;
   /** Flags of an execution under the default types, and the epoch of those. */

@@ -17,6 +17,27 @@ const COMMITS_INSIDE = /^(?:CALL|DO|VACUUM|CLUSTER|REINDEX|REPACK)$/;
 const CONCURRENTLY = /\bconcurrently\b/i;
 const HEAD_LENGTH = 256;
 
+/** After it has failed, which it may do again. */
+const USES_ALONE = 64;
+
+/** In a statement that only reads, these stand in names and literals at most. */
+const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
+
+/**
+ * What a statement does to tables, as its command tag told: 'other' is not one
+ * of the five that everybody uses.
+ * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
+ */
+
+/** @type {Record<string, Effect>} */
+const EFFECTS = {
+  SELECT: 'read',
+  INSERT: 'write',
+  UPDATE: 'write',
+  DELETE: 'write',
+  MERGE: 'write',
+};
+
 /** @param {{ text: string, class: import('./statement-class').StatementClass }} info */
 function isConcurrent(info) {
   return info.class.kind === 'alone' && CONCURRENTLY.test(info.text.slice(0, HEAD_LENGTH));
@@ -33,8 +54,27 @@ class StatementInfo {
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
     /** Parts of it may be committed though it fails. */
     this.mayCommitInside = COMMITS_INSIDE.test(this.class.keyword) || isConcurrent(this);
-    /** How long the server takes for it, in ms; -1 while unknown. */
+    /** What it costs the server, in ms; -1 while unknown. */
     this.averageMillis = -1;
+    /** @type {Effect} */
+    this.effect = 'unknown';
+    /** Rows of its last result. */
+    this.rows = 0;
+    /** So many of its next uses get no company in their Sync. */
+    this.usesAlone = 0;
+  }
+
+  /** It would have others run twice. */
+  keepAlone() {
+    this.usesAlone = USES_ALONE;
+  }
+
+  /** @param {string | null} command first word of its command tag */
+  learnEffect(command) {
+    if (this.effect !== 'unknown' || command === null) return;
+    const effect = EFFECTS[command] ?? 'other';
+    this.effect = effect === 'read' && MAY_WRITE.test(this.text) ? 'write' : effect;
+    if (this.class.kind !== 'plain' || this.mayCommitInside) this.effect = 'other';
   }
 
   /** @param {number} millis */

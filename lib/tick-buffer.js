@@ -186,6 +186,7 @@ function writeClose(connection, slot, statement) {
  * Ends what was written for the slot; a large tick is handed over here.
  * @param {number} connection
  * @param {number} slot
+ * @returns {number} where it stands, for moveSync()
  */
 function writeSync(connection, slot) {
   const at = reserve(3);
@@ -200,6 +201,24 @@ function writeSync(connection, slot) {
   ) {
     submit();
   }
+  return at;
+}
+
+/**
+ * Puts a Sync at the end instead of one that this tick holds already.
+ * @param {number} at where that one stands
+ * @param {number} connection
+ * @param {number} slot
+ * @returns {number} where it stands now
+ */
+function moveSync(at, connection, slot) {
+  commands[at] = command.skip;
+  return writeSync(connection, slot);
+}
+
+/** Which tick is being written: another one as soon as this one was handed over. */
+function current() {
+  return commands[header.ticks];
 }
 
 /** Hands the tick so far to libpq; otherwise it goes before the loop polls. */
@@ -216,9 +235,11 @@ module.exports = {
   begin,
   rollback,
   submit,
+  current,
   writeQuery,
   writeExecute,
   writeParse,
   writeClose,
   writeSync,
+  moveSync,
 };

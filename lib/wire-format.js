@@ -3,13 +3,13 @@
 // The numbers that JavaScript and C++ share; src/wire_format.h explains each of
 // them, and test/native/wire-format.test.js compares the two files.
 
-const header = Object.freeze({ used: 0, textLength: 1, bytesLength: 2, size: 3 });
+const header = Object.freeze({ used: 0, textLength: 1, bytesLength: 2, ticks: 3, size: 4 });
 
-const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 5 });
+const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 5, skip: 6 });
 
 const paramKind = Object.freeze({ null: 0, text: 1, int32: 2, bytes: 3 });
 
-const flag = Object.freeze({ rawText: 1, binary: 2, int8Shift: 2 });
+const flag = Object.freeze({ rawText: 1, binary: 2, int8Shift: 2, chunked: 16 });
 
 const int8Mode = Object.freeze({ string: 0, number: 1, bigint: 2 });
 
@@ -32,6 +32,7 @@ const event = Object.freeze({
   notice: 16,
   notification: 17,
   parsed: 18,
+  roundTrip: 19,
 });
 
 const phase = Object.freeze({ parse: 0, execute: 1, close: 2, sync: 3 });

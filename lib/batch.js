@@ -1,0 +1,145 @@
+'use strict';
+
+// Several statements behind one Sync: all of them are committed, or none, and
+// their results are given out together. Made by client.js and pool.js, sent by
+// outbox.js.
+
+const { ParameterError, StatementRefusedError } = require('./errors');
+const { findUnsendable } = require('./parameters');
+const { Query, rejectWithCallerStack } = require('./query');
+const { readQuery } = require('./query-arguments');
+
+/**
+ * @typedef {import('./row-builder').TypeSource} TypeSource
+ * @typedef {import('./row-builder').Int8} Int8
+ * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
+ */
+
+/** What ends or splits the transaction that a batch is. */
+const SPLITTING = 'a batch is a transaction of its own, which begins and ends with it: leave out';
+
+class BatchMember extends Query {
+  index = 0;
+
+  /** @param {ConstructorParameters<typeof Query>} parameters */
+  constructor(...parameters) {
+    super(...parameters);
+    this.resolve = keepResult;
+  }
+
+  /** @override @param {Error} error */
+  reject(error) {
+    /** @type {Batch} */ (this.batch).reject(error, this.index);
+  }
+}
+
+/** @this {BatchMember} @param {any} result */
+function keepResult(result) {
+  /** @type {Batch} */ (this.batch).results[this.index] = result;
+}
+
+class Batch {
+  /** It has its Sync to itself. */
+  sharesSync = false;
+  expectedMillis = 0;
+  isRejected = false;
+  /** @type {import('./result').Result[]} */
+  results = [];
+  /** @type {undefined} as a query has it */
+  callback = undefined;
+  /** Why it is not to be sent at all. @type {Error | undefined} */
+  refusal = undefined;
+
+  /** @param {BatchMember[]} members in their order */
+  constructor(members) {
+    this.members = members;
+    this.size = 0;
+    for (const [index, query] of members.entries()) {
+      this.size += query.size;
+      query.batch = this;
+      query.index = index;
+      if (this.refusal === undefined && query.refusal !== undefined) {
+        this.refusal = withIndex(query.refusal, index);
+      }
+    }
+    /** @type {Promise<import('./result').Result[]>} */
+    this.promise = new Promise((resolve) => {
+      this.resolve = resolve;
+    });
+  }
+
+  /** All members have been told what became of them. */
+  finish() {
+    /** @type {(value: any) => void} */ (this.resolve)(this.results);
+  }
+
+  /**
+   * The first reason counts.
+   * @param {Error} error
+   * @param {number} [index] of the member whose fault it is
+   */
+  reject(error, index) {
+    if (this.isRejected) return;
+    this.isRejected = true;
+    if (index !== undefined) withIndex(error, index);
+    /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
+  }
+
+  /** A statement in it wants no neighbours. */
+  get runsAlone() {
+    return this.members.some(({ info }) => info.class.kind === 'alone');
+  }
+
+  /**
+   * @param {StatementRegistry} registry
+   * @param {boolean} isShared whether it is for a connection that others share
+   * @returns {boolean} whether it may run there; if not, it is rejected
+   */
+  admit(registry, isShared) {
+    for (const query of this.members) {
+      query.info ??= registry.find(query.text);
+      const { kind, keyword, refusal } = query.info.class;
+      if (kind === 'plain' || kind === 'alone' || (kind === 'session' && !isShared)) continue;
+      const why = kind === 'transaction' ? `${keyword}: ${SPLITTING} ${keyword}` : String(refusal);
+      query.reject(new StatementRefusedError(why));
+      return false;
+    }
+    return true;
+  }
+}
+
+/**
+ * @template {Error} T
+ * @param {T} error
+ * @param {number} index
+ */
+function withIndex(error, index) {
+  return Object.assign(error, { index });
+}
+
+/**
+ * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }
+ * @param {TypeSource} types
+ * @param {Int8} int8
+ * @returns {Batch}
+ */
+function readBatch(list, types, int8) {
+  if (!Array.isArray(list)) {
+    const batch = new Batch([]);
+    batch.refusal = new ParameterError(
+      `batch() needs an array of SQL texts, or of { text, values }, not ${list === null ? 'null' : typeof list}`,
+    );
+    return batch;
+  }
+  const members = list.map((item) => {
+    const query = readQuery(item, undefined, undefined, types, int8, BatchMember);
+    // Sent alone it would be rejected by the addon, and its neighbours committed.
+    query.refusal ??= findUnsendable(query.text, query.parameters);
+    return query;
+  });
+  const batch = new Batch(members);
+  if (members.length === 0) batch.finish();
+  return batch;
+}
+
+module.exports = { Batch, readBatch };

@@ -1,0 +1,248 @@
+'use strict';
+
+// What one connection is to send: when it goes, as which commands, and with whom
+// it shares a Sync. Queries that wait here have not been sent. Owned by
+// connection.js, which settles them.
+
+const { Batch } = require('./batch');
+const { preparedFlags, unpreparedFlags } = require('./decode-flags');
+const delivery = require('./delivery');
+const { tooLargeError } = require('./parameters');
+const { PreparedStatements } = require('./prepared-statements');
+const {
+  MAX_MEMBERS,
+  MAX_MEMBER_BYTES,
+  MAX_MEMBER_MILLIS,
+  SyncGroup,
+  SyncWriter,
+} = require('./sync-groups');
+const ticks = require('./tick-buffer');
+const { flag, int8Mode } = require('./wire-format');
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./statement-cache').Statement} Statement
+ */
+
+/**
+ * More text and bytes than this wait here instead of in libpq's buffer, which
+ * libpq moves as a whole after each partial write: with 120 MB in it that cost
+ * four times the CPU.
+ */
+const MAX_BYTES_IN_FLIGHT = 8 << 20;
+
+/** A statement that brought more, or was never seen, has its rows decoded as they come. */
+const MANY_ROWS = 1000;
+
+class Outbox {
+  #connection;
+  #load;
+  #settings;
+  #int8Flags;
+  #bytesInFlight = 0;
+  /** First in, first out: what waits for bytes to leave, or for company in its Sync. @type {(Query | Batch)[]} */
+  #held = [];
+
+  /**
+   * @param {Connection} connection
+   * @param {import('./options').Settings} settings
+   */
+  constructor(connection, settings) {
+    this.#connection = connection;
+    this.#load = connection.load;
+    this.#settings = settings;
+    this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
+    this.syncs = new SyncWriter(connection.id);
+    this.statements = new PreparedStatements(connection, this.syncs, settings);
+  }
+
+  /** @param {Query} query that may run on this connection */
+  submit(query) {
+    query.sharesSync = this.#mayShareSync(query);
+    const isHeld = this.#mustHold(query);
+    this.#load.add(query);
+    if (isHeld) this.#hold(query);
+    else this.#send(query);
+  }
+
+  /** @param {Batch} batch that may run on this connection */
+  submitBatch(batch) {
+    const isHeld = this.#mustHold(batch);
+    for (const query of batch.members) {
+      this.#load.add(query);
+      batch.expectedMillis += query.expectedMillis;
+    }
+    if (isHeld) this.#hold(batch);
+    else this.#sendBatch(batch);
+  }
+
+  /** @param {Query | Batch} work */
+  #mustHold(work) {
+    return (
+      this.#connection.state === 'connecting' ||
+      this.#held.length > 0 ||
+      this.#isTooMuch(work) ||
+      (work.sharesSync && this.#load.isBusy)
+    );
+  }
+
+  /** @param {Query | Batch} work */
+  #hold(work) {
+    this.#held.push(work);
+    this.#load.hold(work);
+    this.sendHeld();
+  }
+
+  /** @param {Query | Batch} work */
+  #isTooMuch(work) {
+    return this.#bytesInFlight > 0 && this.#bytesInFlight + work.size > MAX_BYTES_IN_FLIGHT;
+  }
+
+  /** Sends what need not wait any longer. */
+  sendHeld() {
+    const last = this.#held.at(-1);
+    if (last === undefined || !this.#canSend) return;
+    // While the server has enough to do, more may come that share the Sync.
+    if (last.sharesSync && this.#held.length < MAX_MEMBERS && this.#load.isBusy) return;
+    while (this.#held.length > 0 && this.#canSend && !this.#isTooMuch(this.#held[0])) {
+      const next = /** @type {Query | Batch} */ (this.#held.shift());
+      this.#load.unhold(next);
+      if (next instanceof Batch) this.#sendBatch(next);
+      else this.#send(next);
+    }
+  }
+
+  get isHolding() {
+    return this.#held.length > 0;
+  }
+
+  get #canSend() {
+    const { state } = this.#connection;
+    return state === 'ready' || state === 'ending';
+  }
+
+  /** @returns {Query[]} what was held back, and never will be sent */
+  clear() {
+    const held = this.#held.splice(0);
+    for (const work of held) this.#load.unhold(work);
+    const queries = held.flatMap((work) => (work instanceof Batch ? work.members : work));
+    for (const { size } of queries) this.#bytesInFlight += size;
+    return queries;
+  }
+
+  /** @param {Query} query that is settled */
+  forget(query) {
+    this.#bytesInFlight -= query.size;
+  }
+
+  /**
+   * Each under a Sync of its own, or a batch as it was.
+   * @param {readonly Query[]} queries that have not run, or were undone
+   */
+  sendAgain(queries) {
+    for (const query of queries) {
+      query.reset();
+      query.sharesSync = false;
+      this.#bytesInFlight -= query.size;
+    }
+    delivery.afterDelivery(() => {
+      if (!this.#canSend) {
+        for (const query of queries) {
+          this.#bytesInFlight += query.size;
+          this.#connection.onNotSent(query);
+        }
+        return;
+      }
+      const [{ batch }] = queries;
+      if (batch !== undefined) this.#sendBatch(batch);
+      else for (const query of queries) this.#send(query);
+    });
+  }
+
+  // --- Commands ---------------------------------------------------------------
+
+  /** @param {Query} query */
+  #send(query) {
+    this.#begin(query);
+    ticks.begin();
+    try {
+      this.#write(query);
+    } catch (error) {
+      this.#undo([query], error);
+      return;
+    }
+    if (query.sharesSync) this.syncs.endShared(query);
+    else this.syncs.endAlone(query.slot);
+    this.statements.sent(query);
+  }
+
+  /** @param {Batch} batch */
+  #sendBatch({ members }) {
+    for (const query of members) this.#begin(query);
+    ticks.begin();
+    try {
+      for (const query of members) this.#write(query);
+    } catch (error) {
+      this.#undo(members, error);
+      return;
+    }
+    this.syncs.endAlone(new SyncGroup(members).slot);
+    for (const query of members) this.statements.sent(query);
+  }
+
+  /** @param {Query} query */
+  #begin(query) {
+    this.#connection.transactionStatus = -1;
+    this.#bytesInFlight += query.size;
+    query.statement = this.statements.choose(query);
+    query.slot = delivery.takeSlot(query);
+  }
+
+  /**
+   * A string or an array got longer than V8 allows.
+   * @param {readonly Query[]} queries written since ticks.begin()
+   * @param {unknown} cause
+   */
+  #undo(queries, cause) {
+    ticks.rollback();
+    for (const query of queries) {
+      delivery.freeSlot(query.slot);
+      this.statements.notSent(query);
+    }
+    this.#connection.onTooLarge(queries, tooLargeError({ cause }));
+  }
+
+  /** @param {Query} query */
+  #write(query) {
+    const { id } = this.#connection;
+    const { statement, slot, info, types, parameters } = query;
+    const mayBeMany = info.rows > MANY_ROWS || info.effect === 'unknown';
+    const flags = mayBeMany ? this.#int8Flags | flag.chunked : this.#int8Flags;
+    if (statement === undefined) {
+      ticks.writeQuery(id, slot, flags | unpreparedFlags(types), query.text, parameters);
+      return;
+    }
+    if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
+    ticks.writeExecute(id, slot, flags | preparedFlags(statement, types), statement.id, parameters);
+  }
+
+  /**
+   * Whether others may stand before the same Sync: known to be cheap and, unless
+   * the caller wants more, to read only.
+   * @param {Query} query
+   */
+  #mayShareSync(query) {
+    const mode = query.syncGroup ?? this.#settings.syncGroup;
+    if (mode === 'off' || !this.#connection.isShared) return false;
+    const { info } = query;
+    if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
+    if (info.usesAlone > 0) {
+      --info.usesAlone;
+      return false;
+    }
+    return info.averageMillis <= MAX_MEMBER_MILLIS && query.size <= MAX_MEMBER_BYTES;
+  }
+}
+
+module.exports = { Outbox };
