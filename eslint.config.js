@@ -18,7 +18,7 @@ module.exports = [
       'prebuilds/',
       'coverage/',
       'deps/libpq/',
-      'bench/report/',
+      'bench/results/',
     ],
   },
   js.configs.recommended,
@@ -75,6 +75,11 @@ module.exports = [
   {
     files: ['lib/**'],
     rules: { 'no-console': 'error' },
+  },
+  {
+    // What runs in a browser, or tells one what to run.
+    files: ['bench/page/plots.js', 'test/bench-report.test.js'],
+    languageOptions: { globals: globals.browser },
   },
   {
     files: ['test/**'],

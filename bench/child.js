@@ -39,8 +39,12 @@ async function main({ driver: name, target, workload: id, cases: names, timing }
   let { firstWarmupMillis: warmupMillis } = timing;
   for (const one of cases.filter((candidate) => names.includes(candidate.name))) {
     try {
-      const session = await driver.connect({ ...target, max: one.max });
-      const measurement = await one.run(session, { ...timing, warmupMillis });
+      const { max, openAll, syncGroup } = one;
+      /** @param {number} connections */
+      const connect = (connections) =>
+        driver.connect({ ...target, max: connections, openAll, syncGroup });
+      const session = await connect(max);
+      const measurement = await one.run(session, { ...timing, warmupMillis }, connect);
       warmupMillis = timing.warmupMillis;
       await session.end();
       await send({ case: one.name, measurement });

@@ -5,7 +5,7 @@
 
 const { fork } = require('node:child_process');
 const path = require('node:path');
-const { runLimit } = require('./c/limit');
+const { PROGRAMS } = require('./c');
 
 /**
  * @typedef {import('./child').Job} Job
@@ -82,21 +82,26 @@ function withoutPassword(job) {
 }
 
 /**
- * All cases of a job, in a new process after each failure.
- * @param {Job & { limits: Case[] }} job `limits` are the cases for the program in C
+ * All cases of a job, in a new process after each failure. A memory case has its process to itself: what
+ * an earlier case left behind would be used again, and not be seen to grow.
+ * @param {Job & { limits: Case[] }} job `limits` are the same cases as objects
  * @param {AbortSignal} signal
  * @param {(message: Message) => void} onMessage
  */
 async function runJob({ limits, ...job }, signal, onMessage) {
-  if (job.driver === 'c-limit') {
-    for (const one of limits) onMessage(await runLimit(one, job, signal));
+  const program = PROGRAMS[job.driver];
+  if (program) {
+    for (const one of limits) onMessage(await program.run(one, job, signal));
     return;
   }
+  const alone = limits.filter(({ memoryOnly }) => memoryOnly).map(({ name }) => name);
   let { cases } = job;
   while (cases.length > 0 && !signal.aborted) {
     /** @type {string[]} */
     const answered = [];
-    await runChild({ ...job, cases }, signal, (message) => {
+    const [first] = cases;
+    const next = alone.includes(first) ? [first] : cases.filter((name) => !alone.includes(name));
+    await runChild({ ...job, cases: next }, signal, (message) => {
       if (message.case) answered.push(message.case);
       onMessage(message);
     });
@@ -111,10 +116,8 @@ async function runJob({ limits, ...job }, signal, onMessage) {
  * @returns {Promise<Loaded | { error: string }>}
  */
 async function probe(driver, target) {
-  if (driver === 'c-limit') {
-    const { buildLimit } = require('./c/limit');
-    return buildLimit();
-  }
+  const program = PROGRAMS[driver];
+  if (program) return program.probe(target);
   /** @type {Loaded | { error: string }} */
   let answer = { error: 'it could not be loaded' };
   const timing = { firstWarmupMillis: 0, warmupMillis: 0, measureMillis: 0 };

@@ -1,9 +1,13 @@
 'use strict';
 
-// Runs an operation for a while and measures it: throughput, CPU of this process (all its threads) and
-// latencies. Called by the workloads, in the driver's process.
+// Runs an operation for a while and measures it: throughput, CPU of this process (all its threads),
+// latencies and stalls of the event loop. Called by the workloads, in the driver's process; http/load.js
+// takes the percentiles from here.
 
+const { monitorEventLoopDelay } = require('node:perf_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
+
+const STALL_RESOLUTION_MILLIS = 1;
 
 /**
  * @typedef {object} Timing
@@ -16,21 +20,54 @@ const { setTimeout: delay } = require('node:timers/promises');
  * @property {number} cpuMicros user and system
  * @property {number} [p50Micros]
  * @property {number} [p99Micros]
+ * @property {number} [longestStallMillis] of the event loop
+ * @property {number} [memoryBytes] then the others say nothing
  */
+
+/**
+ * For the points of a line, of which there are many.
+ * @param {Timing} timing
+ * @returns {Timing}
+ */
+function halve({ warmupMillis, measureMillis }) {
+  return { warmupMillis: warmupMillis / 2, measureMillis: measureMillis / 2 };
+}
 
 /**
  * `inFlight` callers, each of which starts its next operation when its last one has settled.
  * @param {() => Promise<unknown>} operation
- * @param {Timing & { inFlight: number, latency?: boolean }} options
+ * @param {Timing & { inFlight: number, latency?: boolean, stalls?: boolean }} options
  * @returns {Promise<Measurement>}
  */
-async function closedLoop(operation, { warmupMillis, measureMillis, inFlight, latency = false }) {
+async function closedLoop(operation, options) {
+  const { warmupMillis, measureMillis, inFlight, latency = false, stalls = false } = options;
   await runCallers(operation, inFlight, warmupMillis);
   /** @type {number[] | undefined} */
   const samples = latency ? [] : undefined;
   const stop = startMeters();
+  const stopWatching = stalls ? watchStalls() : undefined;
   const operations = await runCallers(operation, inFlight, measureMillis, samples);
-  return { operations, ...stop(), ...(samples && percentiles(samples)) };
+  const measured = stop();
+  const longestStallMillis = await stopWatching?.();
+  return {
+    operations,
+    ...measured,
+    ...(samples && percentiles(samples)),
+    ...(longestStallMillis !== undefined && { longestStallMillis }),
+  };
+}
+
+/** @returns {() => Promise<number>} the longest delay of a timer since then, in ms */
+function watchStalls() {
+  const histogram = monitorEventLoopDelay({ resolution: STALL_RESOLUTION_MILLIS });
+  histogram.enable();
+  return async () => {
+    // The last stall is known once the timer has run again.
+    await delay(5 * STALL_RESOLUTION_MILLIS);
+    histogram.disable();
+    // What it records is the time between two runs of its timer.
+    return Math.max(0, histogram.max / 1e6 - STALL_RESOLUTION_MILLIS);
+  };
 }
 
 /**
@@ -134,4 +171,4 @@ function newRandom(seed) {
   };
 }
 
-module.exports = { closedLoop, newRandom, openLoop };
+module.exports = { closedLoop, halve, newRandom, openLoop, percentiles, startMeters };

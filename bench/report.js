@@ -29,9 +29,14 @@ const { OURS } = require('./drivers');
  * @property {Spread} [perSecond]
  * @property {Spread} [p50Micros]
  * @property {Spread} [p99Micros]
+ * @property {Spread} [longestStallMillis]
+ * @property {Spread} [memoryBytes]
  * @property {number} [cpuRatio] this driver's CPU to ours: above 1 ours is better, as in all ratios
  * @property {number} [throughputRatio]
  * @property {number} [p99Ratio]
+ * @property {number} [memoryRatio]
+ * @property {string} [series] of the case
+ * @property {number} [x]
  * @property {Measurement[]} measurements
  */
 
@@ -44,16 +49,19 @@ function summarize(samples, workloads) {
   const results = samples
     .filter(({ measurements, error }) => measurements.length > 0 || error !== undefined)
     .map((one) => {
+      const { series, x, memoryOnly, unitsPerOperation: units } = findCase(workloads, one);
       /** @type {Result} */
-      const result = { ...one };
+      const result = { ...one, series, x };
       if (one.error !== undefined) return result;
-      const units = findCase(workloads, one).unitsPerOperation;
       /** @param {(measurement: Measurement) => number | undefined} read */
       const spreadOf = (read) => spread(one.measurements.map(read));
+      result.memoryBytes = spreadOf((m) => m.memoryBytes);
+      if (memoryOnly) return result;
       result.cpuMicros = spreadOf((m) => m.cpuMicros / (m.operations * units));
       result.perSecond = spreadOf((m) => (m.operations * units) / m.seconds);
       result.p50Micros = spreadOf((m) => m.p50Micros);
       result.p99Micros = spreadOf((m) => m.p99Micros);
+      result.longestStallMillis = spreadOf((m) => m.longestStallMillis);
       return result;
     });
   for (const result of results) {
@@ -64,6 +72,7 @@ function summarize(samples, workloads) {
     result.cpuRatio = ratio(result.cpuMicros, ours.cpuMicros);
     result.throughputRatio = ratio(ours.perSecond, result.perSecond);
     result.p99Ratio = ratio(result.p99Micros, ours.p99Micros);
+    result.memoryRatio = ratio(result.memoryBytes, ours.memoryBytes);
   }
   return results;
 }
@@ -116,9 +125,51 @@ function formatReport({ machine, drivers, results }, workloads) {
   ];
   for (const workload of workloads) {
     const own = results.filter((result) => result.workload === workload.id);
+    if (own.length === 0) continue; // none of it with --quick
     parts.push(`${workload.title}\n${formatTable(workload, own)}`);
   }
   return parts.join('\n\n');
+}
+
+/**
+ * Those of which any result of the workload has a figure.
+ * @param {Workload} workload
+ * @param {Result[]} results
+ */
+function columnsOf({ cases, unit }, results) {
+  /** @type {{ title: string, read: (result: Result) => string }[]} */
+  const columns = [];
+  if (!cases.every(({ latencyOnly, memoryOnly }) => latencyOnly || memoryOnly)) {
+    columns.push(
+      { title: 'CPU ratio', read: ({ cpuRatio }) => formatRatio(cpuRatio) },
+      {
+        title: 'throughput ratio',
+        read: ({ throughputRatio }) => formatRatio(throughputRatio),
+      },
+      { title: `client CPU us/${unit}`, read: ({ cpuMicros }) => formatSpread(cpuMicros) },
+      { title: `${plural(unit)}/s`, read: ({ perSecond }) => formatSpread(perSecond) },
+    );
+  }
+  if (results.some(({ p99Micros }) => p99Micros)) {
+    columns.push(
+      { title: 'p99 ratio', read: ({ p99Ratio }) => formatRatio(p99Ratio) },
+      { title: 'p50 us', read: ({ p50Micros }) => formatSpread(p50Micros) },
+      { title: 'p99 us', read: ({ p99Micros }) => formatSpread(p99Micros) },
+    );
+  }
+  if (results.some(({ longestStallMillis }) => longestStallMillis)) {
+    columns.push({
+      title: 'longest stall ms',
+      read: ({ longestStallMillis }) => formatSpread(longestStallMillis),
+    });
+  }
+  if (results.some(({ memoryBytes }) => memoryBytes)) {
+    columns.push(
+      { title: 'memory ratio', read: ({ memoryRatio }) => formatRatio(memoryRatio) },
+      { title: 'memory KiB', read: ({ memoryBytes }) => formatSpread(memoryBytes, 1024) },
+    );
+  }
+  return columns;
 }
 
 /**
@@ -126,15 +177,8 @@ function formatReport({ machine, drivers, results }, workloads) {
  * @param {Result[]} results
  */
 function formatTable(workload, results) {
-  const latencyOnly = workload.cases.every((one) => one.latencyOnly);
-  const latency = results.some(({ p99Micros }) => p99Micros);
-  const head = ['', 'driver'];
-  if (!latencyOnly) {
-    const { unit } = workload;
-    head.push('CPU ratio', 'throughput ratio', `client CPU us/${unit}`, `${plural(unit)}/s`);
-  }
-  if (latency) head.push('p99 ratio', 'p50 us', 'p99 us');
-
+  const columns = columnsOf(workload, results);
+  const head = ['', 'driver', ...columns.map(({ title }) => title)];
   const table = new Table({
     head,
     style: { head: [], border: [], compact: true },
@@ -147,14 +191,7 @@ function formatTable(workload, results) {
         table.push([...row, { colSpan: head.length - 2, content: `failed: ${result.error}` }]);
         continue;
       }
-      if (!latencyOnly) {
-        row.push(formatRatio(result.cpuRatio), formatRatio(result.throughputRatio));
-        row.push(formatSpread(result.cpuMicros), formatSpread(result.perSecond));
-      }
-      if (latency) {
-        row.push(formatRatio(result.p99Ratio));
-        row.push(formatSpread(result.p50Micros), formatSpread(result.p99Micros));
-      }
+      row.push(...columns.map(({ read }) => read(result)));
       table.push(row);
     }
   }
@@ -171,11 +208,13 @@ function formatRatio(value) {
   return value === undefined ? '' : value.toFixed(2);
 }
 
-/** @param {Spread} [value] */
-function formatSpread(value) {
+/** @param {Spread} [value] @param {number} [divisor] */
+function formatSpread(value, divisor = 1) {
   if (!value) return '';
-  const { median, min, max } = value;
-  return `${formatNumber(median)} (${formatNumber(min)} to ${formatNumber(max)})`;
+  const [median, min, max] = [value.median, value.min, value.max].map((number) =>
+    formatNumber(number / divisor),
+  );
+  return `${median} (${min} to ${max})`;
 }
 
 /** @param {number} value with three figures or more */

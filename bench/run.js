@@ -4,13 +4,15 @@
 // database. This file reads the options, starts the database, plans the rounds and hands the figures to
 // report.js; children.js runs the processes.
 
-const fs = require('node:fs');
 const os = require('node:os');
+const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { SingleBar, Presets } = require('cli-progress');
 const { startDatabase } = require('../scripts/database');
+const { PROGRAMS } = require('./c');
 const { probe, runJob } = require('./children');
 const { NAMES, OURS, getDriver } = require('./drivers');
+const { LATEST, prepareFigures, writeFigures } = require('./figures');
 const { formatReport, summarize } = require('./report');
 const { createTables, dropTables } = require('./tables');
 const { WORKLOADS } = require('./workloads');
@@ -23,7 +25,7 @@ const USAGE = `npm run bench -- [options]
   --workload LIST    of ${WORKLOADS.map(({ id }) => id).join(',')} (all)
   --drivers LIST     of ${NAMES.join(',')} (all)
   --rounds N         how often each driver is measured (${FULL.rounds}, with --quick ${QUICK.rounds})
-  --json FILE        writes all figures there
+  --json FILE        where all figures go (${path.relative('.', LATEST)}); bench:report reads them
   --help`;
 
 /**
@@ -39,7 +41,7 @@ function readOptions() {
       workload: { type: 'string' },
       drivers: { type: 'string' },
       rounds: { type: 'string' },
-      json: { type: 'string' },
+      json: { type: 'string', default: LATEST },
       help: { type: 'boolean', default: false },
     },
   });
@@ -48,6 +50,9 @@ function readOptions() {
   if (!Number.isInteger(rounds) || rounds < 1) {
     throw new Error(`--rounds is "${values.rounds}": give a whole number from 1 on`);
   }
+  const { quick, json, help, ...choices } = values;
+  const words = Object.entries(choices).map(([name, value]) => `--${name} ${value}`);
+  if (quick) words.unshift('--quick');
   const ids = WORKLOADS.map(({ id }) => id);
   const chosen = readList('workload', values.workload, ids);
   return {
@@ -55,8 +60,11 @@ function readOptions() {
     rounds,
     drivers: readList('drivers', values.drivers, NAMES),
     workloads: WORKLOADS.filter(({ id }) => chosen.includes(id)),
-    json: values.json,
-    help: values.help,
+    quick,
+    json,
+    help,
+    /** All but the name of the file, for whoever wants the same run again. */
+    command: ['npm run bench', ...(words.length > 0 ? ['--', ...words] : [])].join(' '),
   };
 }
 
@@ -101,11 +109,14 @@ function alternate(list, round) {
 /**
  * @param {Workload} workload
  * @param {string} driver
+ * @param {{ quick: boolean, round: number }} which
  */
-function casesFor(workload, driver) {
-  return workload.cases.filter(({ limit, needsBatch }) => {
-    if (driver === 'c-limit') return limit;
-    return !needsBatch || getDriver(driver).hasBatch;
+function casesFor(workload, driver, { quick, round }) {
+  const program = PROGRAMS[driver];
+  return workload.cases.filter((one) => {
+    if (quick && (one.full || (one.once && round > 0))) return false;
+    if (program) return program.takesPart(one);
+    return !one.needsBatch || getDriver(driver).hasBatch;
   });
 }
 
@@ -117,7 +128,7 @@ function casesFor(workload, driver) {
  * @returns {Promise<Samples[]>}
  */
 async function measure(
-  { rounds, workloads, firstWarmupMillis, warmupMillis, measureMillis },
+  { quick, rounds, workloads, firstWarmupMillis, warmupMillis, measureMillis },
   drivers,
   target,
   signal,
@@ -134,8 +145,10 @@ async function measure(
   }
   const usable = drivers.filter(({ error }) => error === undefined);
   let total = 0;
-  for (const workload of workloads) {
-    for (const { name } of usable) total += rounds * casesFor(workload, name).length;
+  for (let round = 0; round < rounds; round++) {
+    for (const workload of workloads) {
+      for (const { name } of usable) total += casesFor(workload, name, { quick, round }).length;
+    }
   }
   const bar = process.stderr.isTTY
     ? new SingleBar(
@@ -153,7 +166,7 @@ async function measure(
           /** @param {string} name */
           const samplesOf = (name) =>
             /** @type {Samples} */ (all.get([workload.id, name, driver].join('/')));
-          const cases = casesFor(workload, driver);
+          const cases = casesFor(workload, driver, { quick, round });
           // What failed or hung once is not tried again: each hang costs many seconds.
           const open = cases.filter(({ name }) => samplesOf(name).error === undefined);
           bar?.update({ round: round + 1, what: `${workload.id} ${driver}` });
@@ -188,6 +201,7 @@ async function main() {
     console.log(USAGE);
     return;
   }
+  prepareFigures(options.json);
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());
@@ -197,8 +211,8 @@ async function main() {
     settings: { shared_buffers: '128MB', autovacuum: 'off' },
   });
   try {
-    const { connectionString, config } = database;
-    const target = { connectionString, config };
+    const { connectionString, config, binDirectory } = database;
+    const target = { connectionString, config, binDirectory };
     await createTables(target);
     const drivers = await probeAll(options.drivers, target);
     const samples = await measure(options, drivers, target, stop.signal);
@@ -210,17 +224,31 @@ async function main() {
       node: process.version,
       platform: `${process.platform}-${process.arch}`,
       cpu: `${os.cpus().length} x ${os.cpus()[0]?.model ?? 'unknown'}`,
+      memoryBytes: os.totalmem(),
       server: database.version ?? database.source,
+      connection: database.config.host.startsWith('/') ? 'a unix socket' : 'TCP',
+      quick: options.quick,
       rounds: options.rounds,
       measureMillis: options.measureMillis,
       seconds: Math.round((performance.now() - started) / 1000),
     };
     const results = summarize(samples, options.workloads);
+    writeFigures(options.json, {
+      date: new Date().toISOString(),
+      command: options.command,
+      machine,
+      ours: OURS,
+      limits: Object.keys(PROGRAMS),
+      workloads: options.workloads.map(({ cases, ...workload }) => ({
+        ...workload,
+        cases: cases.map(({ name, latencyOnly }) => ({ name, latencyOnly })),
+      })),
+      drivers,
+      results,
+    });
     console.log(formatReport({ machine, drivers, results }, options.workloads));
-    if (options.json) {
-      const content = { date: new Date().toISOString(), machine, drivers, results };
-      fs.writeFileSync(options.json, `${JSON.stringify(content, null, 2)}\n`);
-    }
+    const file = options.json === LATEST ? '' : ` -- ${options.json}`;
+    console.log(`\nAs a page: npm run bench:report${file}`);
     if (results.some(({ driver, error }) => driver === OURS && error)) process.exitCode = 1;
   } finally {
     // A server of our own takes its tables with it.

@@ -8,7 +8,25 @@ const { isDeepStrictEqual } = require('node:util');
 const { Client } = require('pg');
 
 const SCHEMA = 'conduit_bench';
+/** Ids that are asked for one by one, and the rows of `mixed` and `world`. */
 const ROWS = 10_000;
+/** Of the table of integers, which is also read as a whole. */
+const MAX_ROWS = 100_000;
+
+const FORTUNES = [
+  'fortune: No such file or directory',
+  "A computer scientist is someone who fixes things that aren't broken.",
+  'After enough decimal places, nobody gives a damn.',
+  'A bad random number generator: 1, 1, 1, 1, 1, 4.33e+67, 1, 1, 1',
+  'A computer program does what you tell it to do, not what you want it to do.',
+  'Emacs is a nice operating system, but I prefer UNIX.',
+  'Any program that runs right is obsolete.',
+  'A list is only as strong as its weakest link.',
+  'Feature: A bug with seniority.',
+  'Computers make very fast, very accurate mistakes.',
+  '<script>alert("This should not be displayed in a browser alert box.");</script>',
+  'フレームワークのベンチマーク',
+];
 
 const SELECT_POINT = `select id, n from ${SCHEMA}.points where id = $1`;
 const SELECT_MIXED = `select id, n, name, at, ok, ratio, price, doc, key from ${SCHEMA}.mixed where id <= $1 order by id`;
@@ -16,7 +34,11 @@ const SELECT_INTEGERS = `select id, n from ${SCHEMA}.points where id <= $1 order
 const INSERT = `insert into ${SCHEMA}.inserts (id, n) values ($1, $2)`;
 const COUNT_INSERTS = `select count(*)::int as count, coalesce(sum(n), 0)::float8 as sum from ${SCHEMA}.inserts`;
 const CLEAR_INSERTS = `truncate ${SCHEMA}.inserts`;
+const SELECT_WORLD = `select id, randomnumber from ${SCHEMA}.world where id = $1`;
+const UPDATE_WORLD = `update ${SCHEMA}.world set randomnumber = $2 where id = $1`;
+const SELECT_FORTUNES = `select id, message from ${SCHEMA}.fortune`;
 
+// `world` has room in each page: its updates stay there, and the table does not grow from driver to driver.
 const CREATE = `
   drop schema if exists ${SCHEMA} cascade;
   create schema ${SCHEMA};
@@ -26,7 +48,10 @@ const CREATE = `
     doc jsonb, key uuid
   );
   create table ${SCHEMA}.inserts (id int not null, n int not null);
-  insert into ${SCHEMA}.points select id, id * 7 + 1 from generate_series(1, ${ROWS}) id;
+  create table ${SCHEMA}.world (id int primary key, randomnumber int not null) with (fillfactor = 50);
+  create table ${SCHEMA}.fortune (id int primary key, message text not null);
+  insert into ${SCHEMA}.points select id, id * 7 + 1 from generate_series(1, ${MAX_ROWS}) id;
+  insert into ${SCHEMA}.world select id, 1 + id * 7919 % ${ROWS} from generate_series(1, ${ROWS}) id;
   insert into ${SCHEMA}.mixed select
     id,
     case when id % 7 > 0 then id * 7919 end,
@@ -39,7 +64,12 @@ const CREATE = `
     md5(id::text)::uuid
   from generate_series(1, ${ROWS}) id;`;
 
-/** @typedef {{ connectionString: string, config: import('../scripts/database').ConnectionConfig }} Target */
+/**
+ * @typedef {object} Target
+ * @property {string} connectionString
+ * @property {import('../scripts/database').ConnectionConfig} config
+ * @property {string} [binDirectory] of the server, where it is ours
+ */
 
 /**
  * With `pg`, so that a defect of ours is found by a workload and not here.
@@ -60,8 +90,14 @@ async function withClient({ connectionString, config }, use) {
 function createTables(target) {
   return withClient(target, async (client) => {
     await client.query(CREATE);
+    await client.query(
+      `insert into ${SCHEMA}.fortune
+       select id, message from unnest($1::text[]) with ordinality as f (message, id)`,
+      [FORTUNES],
+    );
     // Both outside the transaction that several statements in one text are.
-    await client.query(`vacuum analyze ${SCHEMA}.points, ${SCHEMA}.mixed`);
+    const tables = ['points', 'mixed', 'world', 'fortune'].map((name) => `${SCHEMA}.${name}`);
+    await client.query(`vacuum analyze ${tables.join(', ')}`);
     await client.query('checkpoint').catch(() => undefined); // not everybody may
   });
 }
@@ -114,11 +150,16 @@ function checkRows(rows, count, expected) {
 module.exports = {
   CLEAR_INSERTS,
   COUNT_INSERTS,
+  FORTUNES,
   INSERT,
+  MAX_ROWS,
   ROWS,
+  SELECT_FORTUNES,
   SELECT_INTEGERS,
   SELECT_MIXED,
   SELECT_POINT,
+  SELECT_WORLD,
+  UPDATE_WORLD,
   checkRows,
   createTables,
   dropTables,

@@ -65,9 +65,9 @@ class LoopTurn {
   std::vector<Pipeline*> dirty_;
   std::vector<Pipeline*> flushing_;
   uint64_t sent_at_ = 0;
-  uint64_t polls_at_ = 0;    // when this turn began to poll; 0 while it does not
-  uint64_t polled_at_ = 0;   // when the last turn had polled
-  Arrival arrival_{0, 0};    // in this turn; 0 while nobody has asked
+  uint64_t polls_at_ = 0;   // when this turn began to poll; 0 while it does not
+  uint64_t polled_at_ = 0;  // when the last turn had polled
+  Arrival arrival_{0, 0};   // in this turn; 0 while nobody has asked
 };
 
 }  // namespace pg_conduit

@@ -1,7 +1,7 @@
 'use strict';
 
 // Builds pipeline.c, against the libpq that the addon was built with or else the system's, and runs it.
-// Called by children.js.
+// One of the programs of index.js.
 
 const { execFile, execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -55,8 +55,13 @@ function systemArguments() {
   return [`-I${include}`, ...find('--libraries')];
 }
 
+/** @type {import('.').Program['takesPart']} */
+function takesPart({ limit }) {
+  return limit !== undefined && (limit.connections ?? 1) === 1;
+}
+
 /**
- * @param {import('../workloads').Case} one with a limit
+ * @param {import('../workloads').Case} one in which it takes part
  * @param {import('../child').Job} job
  * @param {AbortSignal} signal
  * @returns {Promise<import('../child').Message>}
@@ -95,4 +100,4 @@ function runLimit(one, { target, timing }, signal) {
   });
 }
 
-module.exports = { buildLimit, runLimit };
+module.exports = { probe: buildLimit, run: runLimit, takesPart };

@@ -29,6 +29,7 @@ static uint32_t asked_head, asked_tail;
 static int waiting;        /* queries sent and not answered */
 static int since_sync;     /* queries sent after the last Sync */
 static int expected_syncs; /* Syncs sent and not answered */
+static int unconfirmed;    /* queries answered whose Sync is not */
 static long long inserted, inserted_sum, answered;
 static unsigned long long cells; /* keeps the compiler from dropping the reads */
 
@@ -68,7 +69,7 @@ static void Sync(void) {
   since_sync = 0;
 }
 
-static void Send(void) {
+static void SendOne(void) {
   uint32_t first, second;
   const char* values[2] = {(const char*)&first, (const char*)&second};
   const int lengths[2] = {4, 4};
@@ -88,6 +89,12 @@ static void Send(void) {
   }
   waiting++;
   if (++since_sync == per_sync) Sync();
+}
+
+/* The last group may be a smaller one. */
+static void Send(int count) {
+  for (int i = 0; i < count; i++) SendOne();
+  if (since_sync > 0) Sync();
 }
 
 static uint32_t ReadInt(const PGresult* result, int row, int column) {
@@ -116,7 +123,7 @@ static void Check(const PGresult* result, uint32_t id) {
   }
 }
 
-/* All that has arrived. Sends the next query for each answer while `more`. */
+/* All that has arrived. Sends as many as a Sync has confirmed while `more`. */
 static int Drain(int more) {
   int got = 0;
   while (expected_syncs > 0 && !PQisBusy(conn)) {
@@ -126,11 +133,14 @@ static int Drain(int more) {
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
       expected_syncs--;
       /* Only a Sync tells that the transaction is committed. */
-      waiting -= per_sync;
-      answered += per_sync;
-      if (more && !burst) Send();
+      const int group = unconfirmed;
+      unconfirmed = 0;
+      waiting -= group;
+      answered += group;
+      if (more && !burst) Send(group);
     } else {
       Check(result, asked[asked_head++ % kMaxInFlight]);
+      unconfirmed++;
     }
     PQclear(result);
   }
@@ -142,9 +152,7 @@ static void Run(double seconds) {
   const double deadline = Now() + seconds;
   int more = 1;
   for (;;) {
-    if (more && waiting == 0) {
-      for (int i = 0; i < in_flight; i++) Send();
-    }
+    if (more && waiting == 0) Send(in_flight);
     const int unsent = PQflush(conn);
     if (unsent < 0) Fail("Flush");
     /* Sending and flushing read too, and poll() does not announce what was read then. */
@@ -197,7 +205,7 @@ int main(int argc, char** argv) {
   in_flight = atoi(argv[5]);
   burst = atoi(argv[6]);
   per_sync = atoi(argv[7]);
-  if (in_flight < 1 || in_flight > kMaxInFlight || per_sync < 1 || in_flight % per_sync != 0) {
+  if (in_flight < 1 || in_flight > kMaxInFlight || per_sync < 1) {
     fprintf(stderr, "IN_FLIGHT or PER_SYNC is out of range\n");
     return 2;
   }

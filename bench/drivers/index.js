@@ -4,7 +4,12 @@
 // The files here may be required anywhere: a package is loaded by load() only.
 
 /**
- * @typedef {import('../tables').Target & { max: number }} ConnectOptions
+ * @typedef {object} ConnectChoices
+ * @property {number} max
+ * @property {boolean} [openAll] before connect() resolves, also where the default is to wait for load
+ * @property {'off' | 'reads' | 'all'} [syncGroup] for drivers that can put a Sync behind several queries
+ *
+ * @typedef {import('../tables').Target & ConnectChoices} ConnectOptions
  *
  * One connection (`max: 1`) or a pool.
  * @typedef {object} Session
@@ -30,11 +35,12 @@ const NAMES = [
   'pg-native-pipeline',
   'postgres',
   'c-limit',
+  'pgbench',
 ];
 const OURS = NAMES[0];
 
 /**
- * @param {string} name any but c-limit, which is a program: c/limit.js
+ * @param {string} name any but those that are programs: c/index.js
  * @returns {Driver}
  */
 function getDriver(name) {

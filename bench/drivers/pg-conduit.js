@@ -8,17 +8,27 @@ let conduit;
 /** @type {import('.').Driver} */
 module.exports = {
   name: 'pg-conduit',
-  settings: 'defaults: Client or Pool, a Sync for each query, prepared at the second use',
+  settings:
+    'defaults: Client or Pool, prepared at the second use; syncGroup where the case names a Sync policy',
 
   load() {
     conduit = require('../..');
     return require('../../package.json').version;
   },
 
-  async connect({ connectionString, config, max }) {
-    const options = { connectionString, password: config.password };
+  async connect({ connectionString, config, max, openAll, syncGroup }) {
+    const options = {
+      connectionString,
+      password: config.password,
+      ...(syncGroup !== undefined && { syncGroup }),
+    };
     const queryable = max > 1 ? new conduit.Pool({ ...options, max }) : new conduit.Client(options);
-    if (queryable instanceof conduit.Client) await queryable.connect();
+    if (queryable instanceof conduit.Client) {
+      await queryable.connect();
+    } else if (openAll) {
+      const clients = await Promise.all(Array.from({ length: max }, () => queryable.connect()));
+      for (const client of clients) client.release();
+    }
     return {
       query: async (text, values) => (await queryable.query(text, values)).rows,
       end: () => queryable.end(),

@@ -7,23 +7,35 @@
  * @typedef {import('../measure').Timing} Timing
  * @typedef {import('../measure').Measurement} Measurement
  *
- * What c/pipeline.c is to do for a case.
+ * What the programs of c/ are to do for a case.
  * @typedef {object} Limit
  * @property {'select' | 'insert'} mode
  * @property {string} text
  * @property {number} [rows] of each result, where that is also the parameter
  * @property {number} inFlight
+ * @property {number} [connections] more than one: pgbench alone
  * @property {boolean} [burst] the next ones go when all are answered
- * @property {number} [perSync]
+ * @property {number} [perSync] queries behind each Sync
  *
  * @typedef {object} Case
  * @property {string} name unique in its workload
  * @property {number} max connections
+ * @property {boolean} [openAll] of these connections, also where the default is to wait for load
+ * @property {'off' | 'reads' | 'all'} [syncGroup] Sync policy, for drivers that have more than one
  * @property {boolean} [needsBatch] only for drivers with batch()
  * @property {boolean} [latencyOnly] throughput is given, so that CPU and throughput say little
+ * @property {boolean} [memoryOnly] only `memoryBytes` is measured, in a process of its own
+ * @property {boolean} [full] not with --quick
+ * @property {boolean} [once] with --quick in the first round only
+ * @property {string} [series] of which it is one point
+ * @property {number} [x] the point: what grows along the series
  * @property {Limit} [limit]
- * @property {number} unitsPerOperation rows or queries
- * @property {(session: Session, timing: Timing) => Promise<Measurement>} run throws for a wrong answer
+ * @property {number} unitsPerOperation rows, queries or requests
+ * @property {(session: Session, timing: Timing, connect: Connect) => Promise<Measurement>} run throws for a
+ *   wrong answer
+ *
+ * Another session, which the case ends itself.
+ * @typedef {(max: number) => Promise<Session>} Connect
  *
  * @typedef {object} Workload
  * @property {string} id
@@ -38,7 +50,11 @@ const WORKLOADS = [
   require('./w2-pool'),
   require('./w3-rows'),
   require('./w4-inserts'),
+  require('./w5-http'),
   require('./w6-mixed-load'),
+  require('./w7-load'),
+  require('./w7-rows'),
+  require('./w7-memory'),
 ];
 
 module.exports = { WORKLOADS };

@@ -3,18 +3,27 @@
 // W2: point selects on a pool. Run by child.js.
 
 const { closedLoop, newRandom } = require('../measure');
+const { SELECT_POINT } = require('../tables');
 const { selectPoint } = require('./point-select');
+
+const CONNECTIONS = 10;
 
 /** @type {import('.').Workload} */
 module.exports = {
   id: 'w2',
-  title: 'W2: point select by primary key, a pool of 10',
+  title: `W2: point select by primary key, a pool of ${CONNECTIONS}`,
   unit: 'query',
   cases: [
     {
       name: '256 in flight',
-      max: 10,
+      max: CONNECTIONS,
       unitsPerOperation: 1,
+      limit: {
+        mode: 'select',
+        text: SELECT_POINT,
+        connections: CONNECTIONS,
+        inFlight: CONNECTIONS, // as many as pgbench can have
+      },
       run(session, timing) {
         const random = newRandom(2);
         return closedLoop(() => selectPoint(session, random), { ...timing, inFlight: 256 });

@@ -1,6 +1,6 @@
 'use strict';
 
-// W4: bursts of single-row inserts; afterwards the table is counted. Run by child.js.
+// W4: bursts of single-row inserts under each Sync policy; afterwards the table is counted. Run by child.js.
 
 const { closedLoop } = require('../measure');
 const { CLEAR_INSERTS, COUNT_INSERTS, INSERT } = require('../tables');
@@ -34,22 +34,32 @@ async function runBursts(session, timing, insert) {
   return measurement;
 }
 
+/**
+ * @param {Partial<import('.').Case> & { name: string }} choices
+ * @param {number} [perSync] in the program that shows the limit
+ * @returns {import('.').Case}
+ */
+function newPromisesCase(choices, perSync) {
+  return {
+    ...choices,
+    max: 1,
+    unitsPerOperation: BURST,
+    limit: { mode: 'insert', text: INSERT, inFlight: BURST, burst: true, perSync },
+    run: (session, timing) =>
+      runBursts(session, timing, (valuesOfEach) =>
+        Promise.all(valuesOfEach.map((values) => session.query(INSERT, values))),
+      ),
+  };
+}
+
 /** @type {import('.').Workload} */
 module.exports = {
   id: 'w4',
   title: 'W4: 1000 single-row inserts, one connection',
   unit: 'query',
   cases: [
-    {
-      name: 'as promises',
-      max: 1,
-      unitsPerOperation: BURST,
-      limit: { mode: 'insert', text: INSERT, inFlight: BURST, burst: true },
-      run: (session, timing) =>
-        runBursts(session, timing, (valuesOfEach) =>
-          Promise.all(valuesOfEach.map((values) => session.query(INSERT, values))),
-        ),
-    },
+    newPromisesCase({ name: 'as promises, a Sync each', syncGroup: 'off' }),
+    newPromisesCase({ name: 'as promises, Sync groups', syncGroup: 'all', once: true }, 64),
     {
       name: 'as one batch',
       max: 1,

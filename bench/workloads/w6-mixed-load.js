@@ -32,7 +32,7 @@ module.exports = {
             return { fast, done: fast ? selectPoint(session, random) : session.query(SLOW, []) };
           },
           {
-            warmupMillis: 2 * warmupMillis,
+            warmupMillis,
             measureMillis: LONGER * measureMillis,
             perSecond: ARRIVALS_PER_SECOND,
           },
