@@ -9,7 +9,10 @@ let conduit;
 module.exports = {
   name: 'pg-conduit',
   settings:
-    'defaults: Client or Pool, prepared at the second use; syncGroup where the case names a Sync policy',
+    'defaults: Client or Pool, prepared at the second use; syncGroup where the case names a Sync policy, and ' +
+    'for Sync groups on one connection a Pool of one',
+
+  hasBatch: true,
 
   load() {
     conduit = require('../..');
@@ -22,7 +25,9 @@ module.exports = {
       password: config.password,
       ...(syncGroup !== undefined && { syncGroup }),
     };
-    const queryable = max > 1 ? new conduit.Pool({ ...options, max }) : new conduit.Client(options);
+    // A Client has no Sync groups: its queries may belong to somebody's transaction.
+    const isPool = max > 1 || (syncGroup !== undefined && syncGroup !== 'off');
+    const queryable = isPool ? new conduit.Pool({ ...options, max }) : new conduit.Client(options);
     if (queryable instanceof conduit.Client) {
       await queryable.connect();
     } else if (openAll) {
@@ -31,6 +36,8 @@ module.exports = {
     }
     return {
       query: async (text, values) => (await queryable.query(text, values)).rows,
+      batch: (text, valuesOfEach) =>
+        queryable.batch(valuesOfEach.map((values) => ({ text, values }))),
       end: () => queryable.end(),
     };
   },

@@ -1,0 +1,76 @@
+'use strict';
+
+// The file in which a run leaves its figures: run.js writes it, page/make.js reads it.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+/** Where they go, and are looked for, when nobody names a file. */
+const LATEST = path.join(__dirname, 'results', 'latest.json');
+
+/**
+ * @typedef {object} Figures
+ * @property {string} date
+ * @property {string} command that makes the same run again
+ * @property {Record<string, unknown>} machine
+ * @property {string} ours the driver that all ratios are against
+ * @property {string[]} limits programs among the drivers: what can be reached without JavaScript
+ * @property {FiguresWorkload[]} workloads those that were run
+ * @property {import('./report').DriverInfo[]} drivers
+ * @property {import('./report').Result[]} results
+ *
+ * @typedef {object} FiguresWorkload
+ * @property {string} id
+ * @property {string} title
+ * @property {string} unit
+ * @property {{ name: string, latencyOnly?: boolean }[]} cases
+ */
+
+/**
+ * Before a run, whose figures would be lost for the want of a folder.
+ * @param {string} file
+ */
+function prepareFigures(file) {
+  if (file === LATEST) fs.mkdirSync(path.dirname(file), { recursive: true });
+  const folder = path.dirname(path.resolve(file));
+  try {
+    fs.accessSync(folder, fs.constants.W_OK);
+  } catch (error) {
+    throw new Error(`--json names "${file}": make a folder ${folder} that can be written to`, {
+      cause: error,
+    });
+  }
+}
+
+/** @param {string} file @param {Figures} figures */
+function writeFigures(file, figures) {
+  fs.writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
+}
+
+/**
+ * @param {string} file
+ * @returns {Figures}
+ */
+function readFigures(file) {
+  /** @type {any} */
+  let figures;
+  try {
+    figures = JSON.parse(fs.readFileSync(file, 'utf8'));
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    const reason = code === 'ENOENT' ? 'there is no such file' : message;
+    throw new Error(
+      file === LATEST
+        ? `No figures of a run: ${reason}. Run "npm run bench" first, or name a file that it wrote`
+        : `${file}: ${reason}. Name a file that "npm run bench -- --json FILE" wrote`,
+      { cause: error },
+    );
+  }
+  const lists = [figures?.workloads, figures?.limits, figures?.drivers, figures?.results];
+  if (!lists.every(Array.isArray)) {
+    throw new Error(`${file} is not what "npm run bench" writes today: run it again`);
+  }
+  return figures;
+}
+
+module.exports = { LATEST, prepareFigures, readFigures, writeFigures };
