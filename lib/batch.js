@@ -21,10 +21,9 @@ const SPLITTING = 'a batch is a transaction of its own, which begins and ends wi
 class BatchMember extends Query {
   index = 0;
 
-  /** @param {ConstructorParameters<typeof Query>} parameters */
-  constructor(...parameters) {
-    super(...parameters);
-    this.resolve = keepResult;
+  /** @override @param {import('./result').Result} result */
+  resolve(result) {
+    /** @type {Batch} */ (this.batch).results[this.index] = result;
   }
 
   /** @override @param {Error} error */
@@ -33,16 +32,12 @@ class BatchMember extends Query {
   }
 }
 
-/** @this {BatchMember} @param {any} result */
-function keepResult(result) {
-  /** @type {Batch} */ (this.batch).results[this.index] = result;
-}
-
 class Batch {
   /** It has its Sync to itself. */
   sharesSync = false;
+  runsSolo = false;
   expectedMillis = 0;
-  isRejected = false;
+  isSettled = false;
   /** @type {import('./result').Result[]} */
   results = [];
   /** @type {undefined} as a query has it */
@@ -70,6 +65,8 @@ class Batch {
 
   /** All members have been told what became of them. */
   finish() {
+    if (this.isSettled) return;
+    this.isSettled = true;
     /** @type {(value: any) => void} */ (this.resolve)(this.results);
   }
 
@@ -79,8 +76,8 @@ class Batch {
    * @param {number} [index] of the member whose fault it is
    */
   reject(error, index) {
-    if (this.isRejected) return;
-    this.isRejected = true;
+    if (this.isSettled) return;
+    this.isSettled = true;
     if (index !== undefined) withIndex(error, index);
     /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
   }

@@ -20,6 +20,11 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(keywords: string[], values: string[]) => void} connect
  * @property {() => void} close
  * @property {(ref: boolean) => void} setLoopRef
+ * @property {(slot: number, flags: number, text: string) => void} simple
+ * @property {(data: Uint8Array) => boolean} putCopyData
+ * @property {(message?: string) => boolean} endCopy
+ * @property {() => void} cancel
+ * @property {(reading: boolean) => void} setReading
  * @property {() => { queries: number, parses: number, syncs: number, flushes: number,
  *   wakeups: number, pending: number }} counters
  *

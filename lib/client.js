@@ -7,11 +7,16 @@ const { EventEmitter } = require('node:events');
 
 const { readBatch } = require('./batch');
 const { Connection } = require('./connection');
+const { CopyFrom, CopyTo, readCopy } = require('./copy');
+const { Cursor } = require('./cursor');
+const { watch } = require('./deadline');
 const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { parseOptions } = require('./options');
 const { answer, callBack, readQuery } = require('./query-arguments');
+const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
+const { StreamedQuery } = require('./streamed-query');
 const { TypeOverrides } = require('./types/type-overrides');
 
 /**
@@ -168,7 +173,10 @@ class Client extends EventEmitter {
   query(text, values, callback) {
     const query = readQuery(text, values, callback, this.#types, this.#settings.int8);
     const refusal = this.#refuse(query);
-    if (refusal !== undefined) query.reject(refusal);
+    const late =
+      refusal ??
+      watch(query, this.#settings.query_timeout, (error) => this.#connection.giveUp(query, error));
+    if (late !== undefined) query.reject(late);
     else this.#connection.submit(query);
     return answer(query);
   }
@@ -205,6 +213,76 @@ class Client extends EventEmitter {
     const known = this.#names.get(name);
     if (known === undefined) this.#names.set(name, text);
     return known === undefined || known === text;
+  }
+
+  /**
+   * The rows as they come, with the server stopped while nobody reads them.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
+   * @param {readonly unknown[]} [values]
+   * @param {{ batchSize?: number }} [options]
+   * @returns {import('./row-stream').RowStream}
+   */
+  stream(text, values, options) {
+    const query = this.#readStreamed(text, values);
+    return openStream(query, options, this.#giveUp, () => this.#submit(query));
+  }
+
+  /**
+   * The rows, so many at a time.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
+   * @param {readonly unknown[]} [values]
+   */
+  cursor(text, values) {
+    const query = this.#readStreamed(text, values);
+    const cursor = new Cursor(query, this.#giveUp);
+    this.#submit(query);
+    return cursor;
+  }
+
+  /** @param {any} text @param {any} values */
+  #readStreamed(text, values) {
+    return readQuery(text, values, undefined, this.#types, this.#settings.int8, StreamedQuery);
+  }
+
+  /**
+   * @param {string} text COPY … FROM STDIN
+   * @returns {CopyFrom} finishes when the server has taken it all
+   */
+  copyFrom(text) {
+    const query = readCopy('in', text, this.#types, this.#settings.int8);
+    return new CopyFrom(query, this.#giveUp, () => this.#submit(query));
+  }
+
+  /**
+   * @param {string} text COPY … TO STDOUT
+   * @returns {CopyTo}
+   */
+  copyTo(text) {
+    const query = readCopy('out', text, this.#types, this.#settings.int8);
+    return new CopyTo(query, this.#giveUp, () => this.#submit(query));
+  }
+
+  /** @param {import('./query').Query} query */
+  #submit(query) {
+    const refusal = this.#refuse(query);
+    if (refusal !== undefined) query.reject(refusal);
+    else this.#connection.submit(query);
+  }
+
+  #giveUp = (
+    /** @type {import('./query').Query} */ query,
+    /** @type {import('./errors').QueryAbortedError} */ reason,
+  ) => {
+    if (!query.isSettled) this.#connection.giveUp(query, reason);
+  };
+
+  /**
+   * Asks the server to cancel what it runs for this client. Whatever that is,
+   * its promise rejects then (code 57014), unless it was quicker.
+   * @returns {Promise<void>} nothing can be hit by it any more
+   */
+  cancel() {
+    return this.#connection.cancel();
   }
 
   #onSettled() {

@@ -130,4 +130,19 @@ function poisonedError() {
   );
 }
 
-module.exports = { connectError, closedError, lostError, poisonedError, isTransient };
+/** A text of several statements left a transaction open that nobody can end. */
+function openTransactionError() {
+  return new ConnectionError(
+    'the text has opened a transaction and not ended it; it was rolled back: add COMMIT to the ' +
+      'text, or use pool.connect()',
+  );
+}
+
+module.exports = {
+  connectError,
+  closedError,
+  lostError,
+  poisonedError,
+  isTransient,
+  openTransactionError,
+};

@@ -74,9 +74,14 @@ class ConnectionLoad {
     this.#heldMillis = this.#held === 0 ? 0 : this.#heldMillis - work.expectedMillis;
   }
 
+  /** What was sent and not settled. */
+  get sent() {
+    return this.inFlight - this.#held;
+  }
+
   /** Whether the server is known to have enough to do until more could reach it. */
   get isBusy() {
-    if (this.inFlight === this.#held || this.unknown > 0) return false;
+    if (this.sent === 0 || this.unknown > 0) return false;
     return this.expectedMillis - this.#heldMillis > this.roundTripMillis;
   }
 

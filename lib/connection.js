@@ -5,16 +5,25 @@
 // their slots. Made by client.js.
 
 const binding = require('./binding');
+const { Cancellation } = require('./cancellation');
 const { ConnectionLoad } = require('./connection-load');
-const { closedError, lostError, poisonedError } = require('./connection-errors');
+const {
+  closedError,
+  lostError,
+  openTransactionError,
+  poisonedError,
+} = require('./connection-errors');
 const delivery = require('./delivery');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
 const { Handshake } = require('./handshake');
+const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
+const ticks = require('./tick-buffer');
 
 /**
  * @typedef {import('./query').Query} Query
  * @typedef {import('./batch').Batch} Batch
+ * @typedef {import('./errors').QueryAbortedError} QueryAbortedError
  * @typedef {import('./statement-cache').Statement} Statement
  * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  *
@@ -58,6 +67,8 @@ class Connection {
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
   #isPoisoned = false;
+  /** @type {Cancellation | undefined} */
+  #cancellation = undefined;
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #outbox;
@@ -152,12 +163,43 @@ class Connection {
     }
     const info = (query.info ??= this.#registry.find(query.text));
     const { kind, refusal } = info.class;
+    const isOne = !info.isSeveral || query.parameters.length > 0 || query.isStreamed;
+    if ((!isOne || query.isCopy) && !this.isShared) {
+      this.submitSimple(query);
+      return;
+    }
     if (kind === 'copy' || (this.isShared && kind !== 'plain' && kind !== 'alone')) {
       query.reject(new StatementRefusedError(String(refusal)));
       return;
     }
     this.#expect(query);
     this.#outbox.submit(query);
+  }
+
+  /**
+   * Sends a text of several statements by the simple protocol.
+   * @param {Query} query
+   */
+  submitSimple(query) {
+    const nul = findUnsendable(query.text, []);
+    if (nul !== undefined) {
+      query.reject(nul);
+      return;
+    }
+    query.results = [];
+    query.runsSolo = true;
+    this.#expect(query);
+    this.#outbox.submit(query);
+  }
+
+  /** @param {number} slot @param {number} flags @param {string} text */
+  runSimple(slot, flags, text) {
+    this.#native.simple(slot, flags, text);
+  }
+
+  /** @param {string} [message] makes the COPY fail */
+  endCopy(message) {
+    return message === undefined ? this.#native.endCopy() : this.#native.endCopy(message);
   }
 
   /**
@@ -177,8 +219,8 @@ class Connection {
   /** @param {Query} query that will be sent */
   #expect({ info }) {
     ++info.uses;
-    if (info.class.kind === 'session') this.hasTouchedSession = true;
-    else if (info.class.kind === 'transaction') this.hasTouchedTransaction = true;
+    if (info.touchesSession) this.hasTouchedSession = true;
+    if (info.touchesTransaction) this.hasTouchedTransaction = true;
   }
 
   #closedError() {
@@ -192,6 +234,72 @@ class Connection {
       query.reject(error);
     }
     this.#afterSettling();
+  }
+
+  // --- Giving up --------------------------------------------------------------
+
+  /**
+   * Cancels what runs now, unless that is nothing.
+   * @param {Query} [target] the only query in flight
+   * @param {QueryAbortedError} [reason]
+   * @returns {Promise<void>} others may use the connection then
+   */
+  cancel(target, reason) {
+    if (this.#cancellation !== undefined) return this.#cancellation.done;
+    if (this.state === 'closed' || this.load.sent === 0) return Promise.resolve();
+    const cancellation = new Cancellation(this, this.#outbox, target, reason);
+    this.#cancellation = cancellation;
+    // What is in the tick buffer must be there before the signal is.
+    ticks.submit();
+    this.#native.cancel();
+    return cancellation.done.then(() => {
+      this.#cancellation = undefined;
+    });
+  }
+
+  /** A cancel that is under way has ended. */
+  async whenCancelled() {
+    await this.#cancellation?.done;
+  }
+
+  /** @param {boolean} ok */
+  onCancelled(ok) {
+    this.#cancellation?.onCancelled(ok);
+  }
+
+  /**
+   * Nobody waits for the query any longer. Not sent yet, it is taken out; alone
+   * on a connection that is not shared, it is cancelled; else what comes for it
+   * is discarded, and its neighbours notice nothing.
+   * @param {Query} query
+   * @param {QueryAbortedError} reason
+   */
+  giveUp(query, reason) {
+    if (this.#outbox.remove(query)) {
+      this.#forget(query);
+      query.reject(reason);
+      this.#afterSettling();
+    } else if (!this.isShared && this.load.sent === 1 && this.state === 'ready') {
+      this.cancel(query, reason);
+    } else {
+      reason.outcome = 'unknown';
+      query.abandon(reason);
+    }
+  }
+
+  /** @param {boolean} reading without it the server comes to a halt */
+  setReading(reading) {
+    if (this.state !== 'closed') this.#native.setReading(reading);
+  }
+
+  /** @param {Uint8Array} data */
+  putCopyData(data) {
+    return this.#native.putCopyData(data);
+  }
+
+  /** @param {() => void} callback */
+  afterDelivery(callback) {
+    delivery.afterDelivery(callback);
   }
 
   // --- Answers --------------------------------------------------------------
@@ -221,6 +329,10 @@ class Connection {
       this.#heal(query);
       return;
     }
+    if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
+      query.error ??= openTransactionError();
+    }
+    this.#cancellation?.explain(query);
     // It may be what a group has failed by.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
     this.#settle(query);
@@ -260,8 +372,11 @@ class Connection {
   #onUndone({ members, error }, transactionStatus) {
     const [{ batch }] = members;
     if (batch === undefined) {
-      for (const query of members) query.wasUndone = true;
-      this.#outbox.sendAgain(members);
+      const wanted = members.filter(({ isSettled }) => !isSettled);
+      for (const query of wanted) query.wasUndone = true;
+      for (const query of members) if (query.isSettled) this.#forget(query);
+      if (wanted.length > 0) this.#outbox.sendAgain(wanted);
+      this.#afterSettling();
       return;
     }
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
@@ -281,13 +396,14 @@ class Connection {
 
   /** @param {Query} query whose Sync has come, and stands */
   #settle(query) {
-    const { error, info, result } = query;
+    const { error, info } = query;
     this.#forget(query);
     if (error === undefined) {
-      const { command, rows } = /** @type {import('./result').Result} */ (result);
-      info.learnEffect(command);
-      info.rows = rows.length;
-      query.resolve(result);
+      if (query.result !== undefined) {
+        info.learnEffect(query.result.command);
+        info.rows = query.result.rows.length;
+      }
+      query.resolve(query.value);
       return;
     }
     // What it committed before it failed is there to stay.
@@ -404,6 +520,9 @@ class Connection {
 
   #afterSettling() {
     if (this.#outbox.isHolding) delivery.afterDelivery(() => this.#outbox.sendHeld());
+    if (this.#cancellation !== undefined) {
+      delivery.afterDelivery(() => this.#cancellation?.advance());
+    }
     if (this.inFlight === 0 && this.state === 'ending') {
       delivery.afterDelivery(() => this.#finish());
     }
@@ -460,6 +579,7 @@ class Connection {
       this.#forget(query);
       query.reject(this.#closedError());
     }
+    this.#cancellation?.end();
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }

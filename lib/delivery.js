@@ -285,6 +285,28 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
         slots[int32[at + 1]]?.skipped(int32[at + 2]);
         at += 3;
         break;
+      case event.copyIn:
+        slots[int32[at + 1]]?.copyIn(int32[at + 2] === 1, int32[at + 3]);
+        at += 4;
+        break;
+      case event.copyOut:
+        slots[int32[at + 1]]?.copyOut(int32[at + 2] === 1, int32[at + 3]);
+        at += 4;
+        break;
+      case event.copyData:
+        slots[int32[at + 1]]?.copyData(
+          chunk.bytes.subarray(int32[at + 2], int32[at + 2] + int32[at + 3]),
+        );
+        at += 4;
+        break;
+      case event.copyDrained:
+        slots[int32[at + 1]]?.copyDrained();
+        at += 2;
+        break;
+      case event.cancelled:
+        findConnection(int32[at + 1])?.onCancelled(int32[at + 2] === 1);
+        at += 5;
+        break;
       case event.notSent:
         notSent(int32[at + 1], int32[at + 2], int32[at + 3]);
         at += 4;

@@ -73,6 +73,13 @@ class ConnectionError extends ConduitError {
 }
 
 /**
+ * The caller gave up waiting: by the query's `signal` (name `AbortError`, code
+ * `ABORT_ERR`, `cause` the signal's reason) or its time limit (code
+ * `ERR_PG_CONDUIT_QUERY_TIMEOUT`).
+ */
+class QueryAbortedError extends ConduitError {}
+
+/**
  * The pool did not run it: it has ended (`ERR_PG_CONDUIT_POOL_ENDED`), too
  * many are waiting (`ERR_PG_CONDUIT_POOL_FULL`), or the wait took too long
  * (`ERR_PG_CONDUIT_POOL_TIMEOUT`).
@@ -161,6 +168,7 @@ module.exports = {
   ConduitError,
   OptionError,
   ParameterError,
+  QueryAbortedError,
   StatementRefusedError,
   ConnectionError,
   PoolError,

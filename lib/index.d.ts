@@ -132,6 +132,17 @@ export interface ClientOptions extends LibpqOptions {
   statementCacheBytes?: number;
 }
 
+/**
+ * Which queries of a pool's callers may share a Sync with others on the same connection: at most 32 of
+ * them, expected to cost the server 2 ms together. A text is a candidate once it has been run with
+ * success, while it is known to cost the server 1 ms at most, and with 128 KiB of values at most. All
+ * of them are answered at the Sync; if one fails, each is run again by itself.
+ * - off: none
+ * - reads: those that only read
+ * - all: those that write, too. Their locks are held until the Sync
+ */
+export type SyncGroupMode = 'off' | 'reads' | 'all';
+
 /** What `new Pool()` takes. */
 export interface PoolOptions extends ClientOptions {
   /** Connections, at most. Default: 10. */
@@ -141,10 +152,14 @@ export interface PoolOptions extends ClientOptions {
   /** Queries in flight on one connection, at most; more of them wait. Default: 1024. */
   maxInFlight?: number;
   /**
-   * Queries and `connect()` calls that may wait for a connection; one more is rejected with a
-   * {@link PoolError}. Default: Infinity.
+   * Queries and `connect()` calls that may wait for a connection, which they also do while all run
+   * something slow; one more is rejected with a {@link PoolError}. Default: Infinity.
    */
   maxWaiting?: number;
+  /**
+   * Which queries of {@link Pool.query} may share a Sync. Default: `'reads'`. See {@link SyncGroupMode}.
+   */
+  syncGroup?: SyncGroupMode;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
   idleTimeoutMillis?: number;
   /** Queries after which a connection is replaced. Default: Infinity. */
@@ -178,6 +193,8 @@ export interface QueryConfig {
   types?: TypeSource;
   /** Whether this query may be prepared. Default: that of the client or pool. */
   prepare?: boolean;
+  /** Whether it may share a Sync, if it runs on a pool. Default: that of the pool. */
+  syncGroup?: SyncGroupMode;
 }
 
 /** A query whose rows are arrays. */
@@ -260,6 +277,12 @@ export interface Queryable {
     values: readonly unknown[] | null | undefined,
     callback: QueryCallback<Result<Row>>,
   ): void;
+
+  /**
+   * Runs statements behind one Sync, in one round trip: all are committed, and their results given out in
+   * their order, or none. Rejects with the first error, as {@link Queryable.query} does.
+   */
+  batch<Row = any>(queries: readonly (string | QueryConfig)[]): Promise<Result<Row>[]>;
 }
 
 // --- Client ----------------------------------------------------------------------
@@ -400,11 +423,11 @@ export interface PoolEvents {
 
 /** Counts of a pool, or of one of its connections. */
 export interface QueryCounters {
-  /** Statements sent. */
+  /** Statements sent, those that were sent again included. */
   queries: number;
   /** Parse messages sent for the statement cache. */
   parses: number;
-  /** Sync messages sent. */
+  /** Sync messages sent; fewer than queries where several share one. */
   syncs: number;
   /** Times that what was collected was written out. */
   flushes: number;
@@ -427,7 +450,7 @@ export interface ConnectionStats extends QueryCounters {
   state: 'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving';
   /** Queries that were submitted and have not settled. */
   inFlight: number;
-  /** Milliseconds that those are expected to take. */
+  /** Milliseconds that those are expected to cost the server; not what the network takes. */
   expectedMillis: number;
   preparedStatements: number;
   /** Commands and Syncs that were sent and not answered. */

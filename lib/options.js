@@ -19,6 +19,7 @@ const { types } = require('./types');
  * @property {number} prepareThreshold
  * @property {number} statementCacheSize
  * @property {number} statementCacheBytes
+ * @property {number} query_timeout ms, 0: no limit
  * @property {number} max connections
  * @property {number} min
  * @property {number} maxInFlight
@@ -112,6 +113,7 @@ const SETTINGS = {
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
+  query_timeout: { check: integer(0), default: 0 },
   max: { check: integer(1, 10000), default: 10 },
   min: { check: integer(0, 10000), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },

@@ -9,6 +9,7 @@ const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
+const { Housekeeping } = require('./query');
 const {
   MAX_MEMBERS,
   MAX_MEMBER_BYTES,
@@ -43,6 +44,9 @@ class Outbox {
   #bytesInFlight = 0;
   /** First in, first out: what waits for bytes to leave, or for company in its Sync. @type {(Query | Batch)[]} */
   #held = [];
+  /** What has the connection to itself: the rest waits. @type {Query | undefined} */
+  #solo = undefined;
+  #isBlocked = false;
 
   /**
    * @param {Connection} connection
@@ -80,6 +84,9 @@ class Outbox {
   /** @param {Query | Batch} work */
   #mustHold(work) {
     return (
+      this.#isBlocked ||
+      this.#solo !== undefined ||
+      (work.runsSolo && this.#load.sent > 0) ||
       this.#connection.state === 'connecting' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work) ||
@@ -105,7 +112,9 @@ class Outbox {
     if (last === undefined || !this.#canSend) return;
     // While the server has enough to do, more may come that share the Sync.
     if (last.sharesSync && this.#held.length < MAX_MEMBERS && this.#load.isBusy) return;
-    while (this.#held.length > 0 && this.#canSend && !this.#isTooMuch(this.#held[0])) {
+    while (this.#held.length > 0 && this.#canSend) {
+      const [first] = this.#held;
+      if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
       const next = /** @type {Query | Batch} */ (this.#held.shift());
       this.#load.unhold(next);
       if (next instanceof Batch) this.#sendBatch(next);
@@ -119,7 +128,35 @@ class Outbox {
 
   get #canSend() {
     const { state } = this.#connection;
+    if (this.#isBlocked || this.#solo !== undefined) return false;
     return state === 'ready' || state === 'ending';
+  }
+
+  /** Sends nothing until unblock(). */
+  block() {
+    this.#isBlocked = true;
+  }
+
+  unblock() {
+    this.#isBlocked = false;
+    this.sendHeld();
+  }
+
+  /** @param {Query} query @returns {boolean} whether it was held back, and now is not any more */
+  remove(query) {
+    const index = this.#held.indexOf(query);
+    if (index === -1) return false;
+    this.#held.splice(index, 1);
+    this.#load.unhold(query);
+    this.#bytesInFlight += query.size;
+    return true;
+  }
+
+  /** Sends an empty query, though blocked. @param {() => void} onAnswered */
+  sendBarrier(onAnswered) {
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, onAnswered));
+    ticks.writeQuery(this.#connection.id, slot, 0, '', []);
+    this.syncs.endAlone(slot);
   }
 
   /** @returns {Query[]} what was held back, and never will be sent */
@@ -134,6 +171,7 @@ class Outbox {
   /** @param {Query} query that is settled */
   forget(query) {
     this.#bytesInFlight -= query.size;
+    if (query === this.#solo) this.#solo = undefined;
   }
 
   /**
@@ -164,6 +202,11 @@ class Outbox {
 
   /** @param {Query} query */
   #send(query) {
+    if (query.runsSolo) this.#solo = query;
+    if (query.results !== undefined) {
+      this.#sendSimple(query);
+      return;
+    }
     this.#begin(query);
     ticks.begin();
     try {
@@ -175,6 +218,17 @@ class Outbox {
     if (query.sharesSync) this.syncs.endShared(query);
     else this.syncs.endAlone(query.slot);
     this.statements.sent(query);
+  }
+
+  /** @param {Query} query a text of several statements */
+  #sendSimple(query) {
+    this.#connection.transactionStatus = -1;
+    this.#bytesInFlight += query.size;
+    query.slot = delivery.takeSlot(query);
+    const flags = this.#int8Flags | unpreparedFlags(query.types);
+    // Behind what was written so far.
+    ticks.submit();
+    this.#connection.runSimple(query.slot, flags, query.text);
   }
 
   /** @param {Batch} batch */
@@ -218,7 +272,9 @@ class Outbox {
     const { id } = this.#connection;
     const { statement, slot, info, types, parameters } = query;
     const mayBeMany = info.rows > MANY_ROWS || info.effect === 'unknown';
-    const flags = mayBeMany ? this.#int8Flags | flag.chunked : this.#int8Flags;
+    let flags = this.#int8Flags;
+    if (query.isStreamed) flags |= flag.streamed;
+    else if (mayBeMany) flags |= flag.chunked;
     if (statement === undefined) {
       ticks.writeQuery(id, slot, flags | unpreparedFlags(types), query.text, parameters);
       return;

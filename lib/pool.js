@@ -11,10 +11,14 @@ const { readBatch } = require('./batch');
 const { readOptions } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
+const { watch } = require('./deadline');
 const { PoolError, StatementRefusedError, copyError } = require('./errors');
+const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { PoolConnections } = require('./pool-connections');
 const { answer, callBack, readQuery } = require('./query-arguments');
+const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
+const { StreamedQuery } = require('./streamed-query');
 const { WaitingLine } = require('./waiting-line');
 
 /**
@@ -40,6 +44,8 @@ class Pool extends EventEmitter {
   #queries;
   /** @type {WaitingLine<Borrower>} */
   #borrowers;
+  /** What waits for a connection without neighbours. @type {WeakMap<Query | Batch, Borrower>} */
+  #waitingAlone = new WeakMap();
   #pumpPending = false;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
@@ -125,7 +131,9 @@ class Pool extends EventEmitter {
     const { types, int8 } = this.#settings;
     const query = readQuery(text, values, callback, types, int8);
     const refusal = this.#refuse() ?? query.refusal;
-    if (refusal !== undefined) query.reject(refusal);
+    const late =
+      refusal ?? watch(query, this.#settings.query_timeout, (error) => this.#giveUp(query, error));
+    if (late !== undefined) query.reject(late);
     else this.#dispatch(query);
     return answer(query);
   }
@@ -134,9 +142,16 @@ class Pool extends EventEmitter {
   #dispatch(query) {
     const info = this.#registry.find(query.text);
     query.info = info;
+    if (info.isSeveral && query.parameters.length === 0) {
+      query.endsTransaction = true;
+      this.#runAlone(query);
+      return;
+    }
     switch (info.class.kind) {
       case 'plain':
-        this.#runShared(query);
+        // What is to be cancelled must be alone on its connection.
+        if (query.runsSolo) this.#runAlone(query);
+        else this.#runShared(query);
         return;
       case 'alone':
         this.#runAlone(query);
@@ -165,6 +180,57 @@ class Pool extends EventEmitter {
     return batch.promise;
   }
 
+  /**
+   * The rows as they come, on a connection of their own, with the server stopped
+   * while nobody reads them.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
+   * @param {readonly unknown[]} [values]
+   * @param {{ batchSize?: number }} [options]
+   */
+  stream(text, values, options) {
+    const { types, int8 } = this.#settings;
+    const query = readQuery(text, values, undefined, types, int8, StreamedQuery);
+    return openStream(query, options, this.#stop, () => this.#submitAlone(query));
+  }
+
+  /**
+   * @param {string} text COPY … FROM STDIN
+   * @returns {CopyFrom} finishes when the server has taken it all
+   */
+  copyFrom(text) {
+    const query = readCopy('in', text, this.#settings.types, this.#settings.int8);
+    return new CopyFrom(query, this.#stop, () => this.#submitAlone(query));
+  }
+
+  /**
+   * @param {string} text COPY … TO STDOUT
+   * @returns {CopyTo}
+   */
+  copyTo(text) {
+    const query = readCopy('out', text, this.#settings.types, this.#settings.int8);
+    return new CopyTo(query, this.#stop, () => this.#submitAlone(query));
+  }
+
+  /** @param {Query} query that has a connection to itself though it needs no session */
+  #submitAlone(query) {
+    query.info = this.#registry.find(query.text);
+    const { kind, refusal } = query.info.class;
+    const isFine = kind === 'plain' || kind === 'alone' || query.isCopy;
+    const reason =
+      this.#refuse() ??
+      query.refusal ??
+      (isFine ? undefined : new StatementRefusedError(String(refusal)));
+    if (reason !== undefined) query.reject(reason);
+    else this.#runAlone(query);
+  }
+
+  #stop = (
+    /** @type {Query} */ query,
+    /** @type {import('./errors').QueryAbortedError} */ reason,
+  ) => {
+    if (!query.isSettled) this.#giveUp(query, reason);
+  };
+
   /** @param {Query | Batch} work */
   #runShared(work) {
     const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
@@ -177,14 +243,36 @@ class Pool extends EventEmitter {
    * @param {Query | Batch} work
    */
   #runAlone(work) {
-    this.#borrow().then(
+    this.#borrow(work).then(
       (member) => {
+        if (work.isSettled) {
+          this.#takeBack(member);
+          return;
+        }
         member.submit(work);
         const giveBack = () => this.#takeBack(member);
         work.promise.then(giveBack, giveBack);
       },
       (error) => work.reject(error),
     );
+  }
+
+  /**
+   * Its caller waits no longer.
+   * @param {Query} query
+   * @param {import('./errors').QueryAbortedError} reason
+   */
+  #giveUp(query, reason) {
+    if (query.connection !== undefined) {
+      query.connection.giveUp(query, reason);
+      return;
+    }
+    this.#queries.remove(query);
+    const borrower = this.#waitingAlone.get(query);
+    if (borrower !== undefined) this.#borrowers.remove(borrower);
+    this.#waitingAlone.delete(query);
+    query.reject(reason);
+    this.#onSettled();
   }
 
   /**
@@ -234,12 +322,20 @@ class Pool extends EventEmitter {
     return undefined;
   }
 
-  /** @returns {Promise<Member>} in the state exclusive */
-  #borrow() {
+  /**
+   * @param {Query | Batch} [work] that it is for
+   * @returns {Promise<Member>} in the state exclusive
+   */
+  #borrow(work) {
     return new Promise((resolve, reject) => {
       const refusal = this.#refuse();
-      if (refusal !== undefined) reject(refusal);
-      else this.#enqueue(this.#borrowers, { resolve, reject }, reject);
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      const borrower = { resolve, reject };
+      if (work !== undefined) this.#waitingAlone.set(work, borrower);
+      this.#enqueue(this.#borrowers, borrower, reject);
     });
   }
 
@@ -274,6 +370,7 @@ class Pool extends EventEmitter {
       member.connection.destroy();
       return;
     }
+    await member.connection.whenCancelled();
     const isUsable = await member.reset(this.listenerCount('connect') > 0);
     if (!this.#connections.members.has(member)) return;
     if (isUsable && !member.isSpent) this.#connections.share(member);

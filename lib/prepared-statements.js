@@ -93,7 +93,9 @@ class PreparedStatements {
       statement.shape ??= query.shape;
       if (statement.isRetired) this.#closeSoon(statement);
     }
-    if (query.tag !== '') this.#applyTag(query.tag);
+    // Of several statements only the last tag is known here.
+    if (query.results !== undefined) this.#applyTag('SET');
+    else if (query.tag !== '') this.#applyTag(query.tag);
   }
 
   /** @param {string} tag of a command that is done */

@@ -21,7 +21,7 @@ const SYNC_GROUPS = ['off', 'reads', 'all'];
 /**
  * @template {Query} [Q=Query]
  * @param {any} text an SQL text, or { text, values, name, rowMode, types, prepare, syncGroup,
- *   callback }
+ *   signal, timeoutMillis, callback }
  * @param {any} values an array, or the callback
  * @param {any} callback
  * @param {TypeSource} types
@@ -77,7 +77,7 @@ function checkArguments(text, values, options) {
     );
   }
   if (options === NO_OPTIONS) return;
-  const { rowMode, types, name, prepare, syncGroup } = options;
+  const { rowMode, types, name, prepare, syncGroup, signal } = options;
   if (rowMode && rowMode !== 'array') {
     throw new ParameterError(`rowMode must be 'array' or nothing, not ${String(rowMode)}`);
   }
@@ -89,6 +89,14 @@ function checkArguments(text, values, options) {
   }
   if (prepare !== undefined && typeof prepare !== 'boolean') {
     throw new ParameterError('prepare must be true or false');
+  }
+  if (signal && !(signal instanceof AbortSignal)) {
+    throw new ParameterError('signal must be an AbortSignal');
+  }
+  for (const millis of [options.timeoutMillis, options.query_timeout]) {
+    if (millis !== undefined && !(Number.isInteger(millis) && millis >= 0)) {
+      throw new ParameterError('timeoutMillis must be a whole number of milliseconds, 0 for none');
+    }
   }
   if (syncGroup !== undefined && !SYNC_GROUPS.includes(syncGroup)) {
     throw new ParameterError("syncGroup must be 'off', 'reads' or 'all'");

@@ -4,7 +4,7 @@
 // up to. It settles once, at its Sync, at the loss of its connection, or before
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
-const { DatabaseError, ResultError } = require('./errors');
+const { DatabaseError, ResultError, StatementRefusedError } = require('./errors');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { commandTags, notSentReason, phase } = require('./wire-format');
@@ -64,6 +64,20 @@ class Query {
   wasSkipped = false;
   /** Full command tag, where it is not one of commandTags. */
   tag = '';
+  /**
+   * Of each statement, when it is a text of several, which goes by the simple
+   * protocol. @type {Result[] | undefined}
+   */
+  results = undefined;
+  isSettled = false;
+  /** Its rows are passed on as they come. */
+  isStreamed = false;
+  /** It is a COPY of this side. */
+  isCopy = false;
+  /** @type {(() => void) | undefined} */
+  whenSettled = undefined;
+  /** It must not leave a transaction open. */
+  endsTransaction = false;
 
   /**
    * @param {string} text
@@ -82,10 +96,28 @@ class Query {
     this.int8 = int8;
     this.prepare = options.prepare;
     this.syncGroup = options.syncGroup;
+    /** @type {AbortSignal | undefined} */
+    this.signal = options.signal ?? undefined;
+    /** @type {number | undefined} */
+    this.timeoutMillis = options.timeoutMillis ?? options.query_timeout;
+    /** Nothing else may be in flight with it: cancelling it would hit others. */
+    this.runsSolo = this.signal !== undefined;
     /** @type {Promise<any>} */
     this.promise = new Promise((resolve) => {
-      this.resolve = resolve;
+      this.settle = resolve;
     });
+  }
+
+  /** @param {any} value */
+  resolve(value) {
+    if (this.isSettled) return;
+    this.#settle();
+    /** @type {(value: any) => void} */ (this.settle)(value);
+  }
+
+  #settle() {
+    this.isSettled = true;
+    this.whenSettled?.();
   }
 
   /**
@@ -122,6 +154,7 @@ class Query {
     result.command = commandTags[tag];
     result.rowCount = rows;
     if (tag === INSERT) result.oid = 0;
+    if (this.results !== undefined) this.#endStatement(result);
   }
 
   /** @param {string} tag */
@@ -129,21 +162,52 @@ class Query {
     this.tag = tag;
     const result = (this.result ??= new Result(this.rowAsArray));
     const match = TAG.exec(tag);
-    if (match === null) return;
-    result.command = match[1];
-    if (match[3] !== undefined) {
-      result.oid = Number(match[2]);
-      result.rowCount = Number(match[3]);
-    } else if (match[2] !== undefined) {
-      result.rowCount = Number(match[2]);
+    if (match !== null) {
+      result.command = match[1];
+      if (match[3] !== undefined) {
+        result.oid = Number(match[2]);
+        result.rowCount = Number(match[3]);
+      } else if (match[2] !== undefined) {
+        result.rowCount = Number(match[2]);
+      }
     }
+    if (this.results !== undefined) this.#endStatement(result);
   }
 
   completeEmpty() {
     this.result ??= new Result(this.rowAsArray);
   }
 
+  /** @param {Result} result */
+  #endStatement(result) {
+    /** @type {Result[]} */ (this.results).push(result);
+    this.result = undefined;
+  }
+
+  /** What it resolves to; as in `pg`, an array for several statements. */
+  get value() {
+    const { results } = this;
+    if (results === undefined || results.length === 0) return this.result;
+    return results.length === 1 ? results[0] : results;
+  }
+
   parsed() {}
+
+  /** @param {boolean} _isBinary @param {number} _columns */
+  copyIn(_isBinary, _columns) {
+    this.error ??= copyError();
+    this.connection.endCopy('COPY FROM STDIN needs copyFrom()');
+  }
+
+  /** @param {boolean} _isBinary @param {number} _columns */
+  copyOut(_isBinary, _columns) {
+    this.error ??= copyError();
+  }
+
+  /** @param {Buffer} _data */
+  copyData(_data) {}
+
+  copyDrained() {}
 
   /** @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
   failed(failedPhase, diagnostics) {
@@ -208,6 +272,7 @@ class Query {
     this.leads = false;
     this.parseFailed = false;
     this.result = undefined;
+    if (this.results !== undefined) this.results = [];
     this.shape = undefined;
     this.error = undefined;
     this.hasFailed = false;
@@ -215,12 +280,23 @@ class Query {
     this.tag = '';
   }
 
+  /**
+   * Its caller waits no longer; what still comes for it is discarded.
+   * @param {import('./errors').QueryAbortedError} error
+   */
+  abandon(error) {
+    this.reject(error);
+    this.error ??= error;
+  }
+
   /** @param {Error} error */
   reject(error) {
+    if (this.isSettled) return;
+    this.#settle();
     // An async function that is pending when it captures the stack: V8 then
     // finds the callers that await the promise, and a query that succeeds pays
     // nothing for it.
-    /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
+    /** @type {(value: any) => void} */ (this.settle)(rejectWithCallerStack(error));
   }
 }
 
@@ -237,12 +313,19 @@ async function rejectWithCallerStack(error) {
   throw error;
 }
 
+function copyError() {
+  return new StatementRefusedError(
+    'COPY FROM STDIN and COPY TO STDOUT are no part of a text: use copyFrom() and copyTo()',
+  );
+}
+
 /** Stands in a slot whose answer nobody waits for. */
 class Housekeeping {
   group = undefined;
-  /** @param {Connection} connection */
-  constructor(connection) {
+  /** @param {Connection} connection @param {() => void} [onAnswered] after its delivery */
+  constructor(connection, onAnswered) {
     this.connection = connection;
+    this.onAnswered = onAnswered;
   }
   addRows() {}
   complete() {}
@@ -252,12 +335,17 @@ class Housekeeping {
   failed() {}
   skipped() {}
   unreadable() {}
+  copyIn() {}
+  copyOut() {}
+  copyData() {}
+  copyDrained() {}
   notSent() {
     return true;
   }
   /** @param {number} transactionStatus */
   synced(transactionStatus) {
     this.connection.transactionStatus = transactionStatus;
+    if (this.onAnswered !== undefined) this.connection.afterDelivery(this.onAnswered);
   }
   dropped() {}
   lost() {}

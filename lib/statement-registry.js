@@ -5,6 +5,7 @@
 // bounded. Called by client.js and pool.js; statement-cache.js holds what one
 // connection has prepared.
 
+const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 
 const MAX_TEXTS = 4096;
@@ -48,12 +49,20 @@ class StatementInfo {
   constructor(text) {
     this.text = text;
     this.class = classifyStatement(text);
+    const statements = splitStatements(text);
+    /** More than one, which only the simple protocol takes. */
+    this.isSeveral = statements.length > 1;
+    const classes = this.isSeveral ? statements.map(classifyStatement) : [this.class];
+    this.touchesSession = classes.some(({ kind }) => kind === 'session');
+    this.touchesTransaction = classes.some(({ kind }) => kind === 'transaction');
     this.uses = 0;
     /** It takes all prepared statements away. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
     /** Parts of it may be committed though it fails. */
-    this.mayCommitInside = COMMITS_INSIDE.test(this.class.keyword) || isConcurrent(this);
+    this.mayCommitInside = classes.some(({ keyword }) => COMMITS_INSIDE.test(keyword));
+    if (this.isSeveral) this.mayCommitInside ||= this.touchesTransaction;
+    else this.mayCommitInside ||= isConcurrent(this);
     /** What it costs the server, in ms; -1 while unknown. */
     this.averageMillis = -1;
     /** @type {Effect} */

@@ -106,6 +106,10 @@ class SyncGroup {
   parsed() {}
   skipped() {}
   unreadable() {}
+  copyIn() {}
+  copyOut() {}
+  copyData() {}
+  copyDrained() {}
 }
 
 /** Writes the Syncs of one connection's queries, and knows which of them others may still join. */

@@ -9,7 +9,7 @@ const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 
 
 const paramKind = Object.freeze({ null: 0, text: 1, int32: 2, bytes: 3 });
 
-const flag = Object.freeze({ rawText: 1, binary: 2, int8Shift: 2, chunked: 16 });
+const flag = Object.freeze({ rawText: 1, binary: 2, int8Shift: 2, chunked: 16, streamed: 32 });
 
 const int8Mode = Object.freeze({ string: 0, number: 1, bigint: 2 });
 
@@ -33,9 +33,14 @@ const event = Object.freeze({
   notification: 17,
   parsed: 18,
   roundTrip: 19,
+  copyIn: 20,
+  copyOut: 21,
+  copyData: 22,
+  copyDrained: 23,
+  cancelled: 24,
 });
 
-const phase = Object.freeze({ parse: 0, execute: 1, close: 2, sync: 3 });
+const phase = Object.freeze({ parse: 0, execute: 1, close: 2, sync: 3, simple: 4 });
 
 const notSentReason = Object.freeze({ connectionGone: 0, nulByte: 1, tooLarge: 2 });
 

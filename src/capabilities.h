@@ -37,6 +37,15 @@ inline void SetChunkedRows([[maybe_unused]] PGconn* connection, [[maybe_unused]]
 #endif
 }
 
+// Never all of them in one, even if that takes a result for each row.
+inline void SetStreamedRows(PGconn* connection, [[maybe_unused]] int rows) {
+#ifdef LIBPQ_HAS_CHUNK_MODE
+  PQsetChunkedRowsMode(connection, rows);
+#else
+  PQsetSingleRowMode(connection);
+#endif
+}
+
 // PQcancelStart and its kin: cancel without blocking (libpq 17).
 #ifdef LIBPQ_HAS_ASYNC_CANCEL
 inline constexpr bool kHasAsyncCancel = true;

@@ -12,15 +12,16 @@ namespace {
 // node-addon-api end the process when one is made on another's empty result:
 // the plain functions, which only say so, are used here.
 
-bool GetString(napi_env env, napi_value array, uint32_t index, std::string* out) {
-  napi_value value = nullptr;
+bool GetText(napi_env env, napi_value value, std::string* out) {
   size_t size = 0;
-  if (napi_get_element(env, array, index, &value) != napi_ok ||
-      napi_get_value_string_utf8(env, value, nullptr, 0, &size) != napi_ok) {
-    return false;
-  }
+  if (napi_get_value_string_utf8(env, value, nullptr, 0, &size) != napi_ok) return false;
   out->resize(size);
   return napi_get_value_string_utf8(env, value, &(*out)[0], size + 1, &size) == napi_ok;
+}
+
+bool GetString(napi_env env, napi_value array, uint32_t index, std::string* out) {
+  napi_value value = nullptr;
+  return napi_get_element(env, array, index, &value) == napi_ok && GetText(env, value, out);
 }
 
 bool GetStrings(napi_env env, napi_value array, std::vector<std::string>* out) {
@@ -41,6 +42,11 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("connect", &Connection::JS_Connect),
                          InstanceMethod("close", &Connection::JS_Close),
                          InstanceMethod("setLoopRef", &Connection::JS_SetLoopRef),
+                         InstanceMethod("simple", &Connection::JS_Simple),
+                         InstanceMethod("putCopyData", &Connection::JS_PutCopyData),
+                         InstanceMethod("endCopy", &Connection::JS_EndCopy),
+                         InstanceMethod("cancel", &Connection::JS_Cancel),
+                         InstanceMethod("setReading", &Connection::JS_SetReading),
                          InstanceMethod("counters", &Connection::JS_Counters),
                      });
 }
@@ -91,6 +97,49 @@ void Connection::JS_Close(const Napi::CallbackInfo& /*info*/) {
 void Connection::JS_SetLoopRef(const Napi::CallbackInfo& info) {
   loop_ref_ = info[0].As<Napi::Boolean>().Value();
   if (pipeline_ != nullptr) pipeline_->SetLoopRef(loop_ref_);
+}
+
+void Connection::JS_Simple(const Napi::CallbackInfo& info) {
+  const int32_t slot = info[0].As<Napi::Number>().Int32Value();
+  const uint32_t flags = info[1].As<Napi::Number>().Uint32Value();
+  std::string text;
+  if (!GetText(info.Env(), info[2], &text)) return;
+  if (pipeline_ == nullptr) {
+    data_->pipeline_context().delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone,
+                                             0);
+  } else {
+    pipeline_->SendSimple(slot, flags, std::move(text));
+  }
+  data_->RequestDeliveryIfAny();
+}
+
+Napi::Value Connection::JS_PutCopyData(const Napi::CallbackInfo& info) {
+  const auto data = info[0].As<Napi::Uint8Array>();
+  const bool put =
+      pipeline_ != nullptr &&
+      pipeline_->PutCopyData(reinterpret_cast<const char*>(data.Data()), data.ByteLength());
+  data_->RequestDeliveryIfAny();
+  return Napi::Boolean::New(info.Env(), put);
+}
+
+Napi::Value Connection::JS_EndCopy(const Napi::CallbackInfo& info) {
+  std::string message;
+  const bool fails = info.Length() > 0 && info[0].IsString();
+  if (fails && !GetText(info.Env(), info[0], &message)) return info.Env().Undefined();
+  const bool ended = pipeline_ != nullptr && pipeline_->EndCopy(fails ? message.c_str() : nullptr);
+  data_->RequestDeliveryIfAny();
+  return Napi::Boolean::New(info.Env(), ended);
+}
+
+void Connection::JS_Cancel(const Napi::CallbackInfo& /*info*/) {
+  if (pipeline_ != nullptr) pipeline_->RequestCancel();
+  data_->RequestDeliveryIfAny();
+}
+
+void Connection::JS_SetReading(const Napi::CallbackInfo& info) {
+  const bool reading = info[0].As<Napi::Boolean>().Value();
+  if (pipeline_ != nullptr) pipeline_->SetReading(reading);
+  data_->RequestDeliveryIfAny();
 }
 
 Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {

@@ -35,6 +35,16 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void JS_Close(const Napi::CallbackInfo& info);
   // setLoopRef(ref: boolean): void
   void JS_SetLoopRef(const Napi::CallbackInfo& info);
+  // simple(slot: number, flags: number, text: string): void; see Pipeline::SendSimple.
+  void JS_Simple(const Napi::CallbackInfo& info);
+  // putCopyData(data: Uint8Array): boolean; the data may be changed afterwards.
+  Napi::Value JS_PutCopyData(const Napi::CallbackInfo& info);
+  // endCopy(message?: string): boolean; with a message the COPY fails.
+  Napi::Value JS_EndCopy(const Napi::CallbackInfo& info);
+  // cancel(): void; kCancelled follows while there is a connection.
+  void JS_Cancel(const Napi::CallbackInfo& info);
+  // setReading(reading: boolean): void
+  void JS_SetReading(const Napi::CallbackInfo& info);
   // counters(): { queries, parses, syncs, flushes, wakeups, pending }
   Napi::Value JS_Counters(const Napi::CallbackInfo& info);
 

@@ -8,7 +8,7 @@ namespace pg_conduit {
 
 namespace {
 
-constexpr size_t kChunkTextLimit = size_t{64} << 10;
+constexpr size_t kChunkTextLimit = size_t{8} << 10;
 constexpr size_t kChunkBulkLimit = size_t{1} << 20;  // JSON and bytes are not kept alive
 constexpr size_t kKeptCapacity = size_t{1} << 20;
 constexpr size_t kKeptChunks = 4;
@@ -113,6 +113,22 @@ bool Delivery::AppendText(std::string_view utf8, TextRef* ref) {
   return true;
 }
 
+void Delivery::PushCopyData(int32_t slot, std::string_view data) {
+  if (ChunkIsFull()) NextChunk();
+  std::string& bytes = text().bytes;
+  const auto size = static_cast<int32_t>(data.size());
+  const bool is_next = copy_end_ != 0 && copy_end_ == events_.size();
+  if (is_next && events_[copy_end_ - 3] == slot &&
+      static_cast<size_t>(events_[copy_end_ - 2]) + static_cast<size_t>(events_[copy_end_ - 1]) ==
+          bytes.size()) {
+    events_[copy_end_ - 1] += size;
+  } else {
+    Push(Event::kCopyData, slot, bytes.size(), size);
+    copy_end_ = events_.size();
+  }
+  bytes.append(data);
+}
+
 bool Delivery::ChunkIsFull() const {
   if (chunk_count_ == 0) return false;
   const TextChunk& chunk = chunks_[chunk_count_ - 1];
@@ -151,6 +167,7 @@ void Delivery::Clear() {
   }
   if (chunks_.size() > kKeptChunks) chunks_.resize(kKeptChunks);
   chunk_count_ = 0;
+  copy_end_ = 0;
 }
 
 }  // namespace pg_conduit

@@ -48,6 +48,8 @@ class Delivery {
   }
   void PushInt(int32_t value) { events_.push_back(value); }
   void PushText(std::string_view utf8);
+  // Appends to the bytes of the chunk, and to the event before if it can.
+  void PushCopyData(int32_t slot, std::string_view data);
   // Two ints of an event written so far; for counts known only afterwards.
   size_t Mark() const { return events_.size(); }
   void Patch(size_t mark, int32_t value) { events_[mark] = value; }
@@ -80,6 +82,7 @@ class Delivery {
   std::vector<uint64_t> cells_;
   std::vector<TextChunk> chunks_;  // reused: only chunk_count_ are in use
   size_t chunk_count_ = 0;
+  size_t copy_end_ = 0;  // where the latest kCopyData ends, 0 when there is none
 };
 
 bool IsAscii(std::string_view text);

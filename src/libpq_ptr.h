@@ -21,8 +21,21 @@ struct ConninfoDeleter {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
 
+#ifdef LIBPQ_HAS_ASYNC_CANCEL
+struct CancelDeleter {
+  void operator()(PGcancelConn* cancel) const { PQcancelFinish(cancel); }
+};
+using CancelPtr = std::unique_ptr<PGcancelConn, CancelDeleter>;
+#else
+struct CancelDeleter {
+  void operator()(PGcancel* cancel) const { PQfreeCancel(cancel); }
+};
+using CancelPtr = std::unique_ptr<PGcancel, CancelDeleter>;
+#endif
+
 using ConnPtr = std::unique_ptr<PGconn, ConnDeleter>;
 using ResultPtr = std::unique_ptr<PGresult, ResultDeleter>;
+using CopyDataPtr = std::unique_ptr<char, FreeMemDeleter>;
 using NotifyPtr = std::unique_ptr<PGnotify, FreeMemDeleter>;
 using ConninfoPtr = std::unique_ptr<PQconninfoOption, ConninfoDeleter>;
 

@@ -28,9 +28,6 @@ struct StatementName {
 // enough for what each PGresult costs.
 constexpr int kChunkRows = 256;
 
-// Of a Sync that nobody waits for.
-constexpr int32_t kNoSlot = -1;
-
 struct KnownTag {
   std::string_view word;
   CommandTag tag;
@@ -94,13 +91,16 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
     return false;
   }
   fifo_.push_back(Pending{phase, slot, flags, false, context_.turn->sent_at()});
-  if (!flush_requested_) {
-    flush_requested_ = true;
-    context_.turn->RequestFlush(this);
-  }
+  RequestFlush();
   // A full output buffer made libpq read while it was writing.
   Drain();
   return true;
+}
+
+void Pipeline::RequestFlush() {
+  if (flush_requested_) return;
+  flush_requested_ = true;
+  context_.turn->RequestFlush(this);
 }
 
 void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
@@ -159,11 +159,26 @@ void Pipeline::Flush() {
     Lose(PQerrorMessage(conn_.get()));
     return;
   }
+  NotifyDrained();
   if (!Watch()) Lose("the event loop cannot watch the connection's socket");
 }
 
 bool Pipeline::Watch() {
-  return watcher_->Watch(want_writable_ ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+  return watcher_->Watch((reading_ ? UV_READABLE : 0) | (want_writable_ ? UV_WRITABLE : 0));
+}
+
+void Pipeline::SetReading(bool reading) {
+  reading_ = reading;
+  if (lost()) return;
+  // What libpq holds already is not announced by the socket again.
+  Drain();
+  if (!lost() && !Watch()) Lose("the event loop cannot watch the connection's socket");
+}
+
+void Pipeline::RequestCancel() {
+  if (lost()) return;
+  cancel_ = std::make_unique<Cancel>(context_.loop, context_.handles, context_.delivery, id_);
+  cancel_->Start(conn_.get());
 }
 
 void Pipeline::OnSocketEvent(int status, int events) {
@@ -172,7 +187,7 @@ void Pipeline::OnSocketEvent(int status, int events) {
     return;
   }
   ++counters_.wakeups;
-  Consume();
+  if (reading_) Consume();
   if (lost()) return;
   if ((events & UV_WRITABLE) != 0) Flush();
 }
@@ -193,10 +208,16 @@ void Pipeline::Consume() {
 }
 
 void Pipeline::Drain() {
-  while (!lost() && !fifo_.empty()) {
-    if ((fifo_.front().flags & kFlagChunked) != 0) {
-      fifo_.front().flags &= ~kFlagChunked;
-      SetChunkedRows(conn_.get(), kChunkRows);
+  while (!lost() && reading_ && !fifo_.empty() && copy_ != CopyState::kIn) {
+    if (copy_ == CopyState::kOut && !TakeCopyData()) break;
+    uint32_t& flags = fifo_.front().flags;
+    if ((flags & (kFlagChunked | kFlagStreamed)) != 0) {
+      if ((flags & kFlagStreamed) != 0) {
+        SetStreamedRows(conn_.get(), kChunkRows);
+      } else {
+        SetChunkedRows(conn_.get(), kChunkRows);
+      }
+      flags &= ~static_cast<uint32_t>(kFlagChunked | kFlagStreamed);
     }
     if (PQisBusy(conn_.get()) != 0) break;
     ResultPtr result(PQgetResult(conn_.get()));
@@ -213,6 +234,8 @@ void Pipeline::Drain() {
     }
     if (head.phase == Phase::kSync) {
       head.answered = false;  // the end of an error at commit; the Sync is still to come
+    } else if (head.phase == Phase::kSimple) {
+      EndSimple();
     } else {
       fifo_.pop_front();
     }
@@ -225,7 +248,9 @@ void Pipeline::Drain() {
   TakeNotifications();
   if (watcher_ != nullptr && PQsocket(conn_.get()) != watcher_->fd()) {
     Lose("libpq closed the connection");
+    return;
   }
+  StartSimple();
 }
 
 void Pipeline::TakeResult(ResultPtr result) {
@@ -250,7 +275,7 @@ void Pipeline::TakeResult(ResultPtr result) {
     case PGRES_COMMAND_OK:
       if (head.phase == Phase::kParse) {
         delivery->Push(Event::kParsed, head.slot);
-      } else if (head.phase == Phase::kExecute) {
+      } else if (head.phase == Phase::kExecute || head.phase == Phase::kSimple) {
         TakeCommandTag(result.get(), head.slot);
       }
       break;
@@ -276,6 +301,14 @@ void Pipeline::TakeResult(ResultPtr result) {
       break;
     case PGRES_COPY_IN:
     case PGRES_COPY_OUT:
+      if (head.phase == Phase::kSimple) {
+        const bool is_in = status == PGRES_COPY_IN;
+        copy_ = is_in ? CopyState::kIn : CopyState::kOut;
+        delivery->Push(is_in ? Event::kCopyIn : Event::kCopyOut, head.slot,
+                       PQbinaryTuples(result.get()), PQnfields(result.get()));
+        break;
+      }
+      [[fallthrough]];
     case PGRES_COPY_BOTH:
       Lose("COPY FROM STDIN and COPY TO STDOUT cannot run in a pipeline");
       break;
@@ -363,6 +396,12 @@ void Pipeline::Lose(const char* message) {
   }
   delivery->Patch(count_at, count);
   fifo_.clear();
+  if (simple_slot_ != kNoSlot) {
+    delivery->Push(Event::kNotSent, simple_slot_, NotSentReason::kConnectionGone, 0);
+    simple_slot_ = kNoSlot;
+  }
+  copy_ = CopyState::kNone;
+  cancel_.reset();
   watcher_.reset();
   conn_.reset();
 }

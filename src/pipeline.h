@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "cancel.h"
 #include "delivery.h"
 #include "libpq_ptr.h"
 #include "loop_turn.h"
@@ -52,6 +53,9 @@ struct ParamArrays {
   const int* formats;
 };
 
+// Of a Sync that nobody waits for.
+constexpr int32_t kNoSlot = -1;
+
 class Pipeline : public SocketWatcher::Owner {
  public:
   // `conn` is connected and in non-blocking pipeline mode.
@@ -67,6 +71,21 @@ class Pipeline : public SocketWatcher::Owner {
   void SendClose(int32_t slot, int32_t statement);
   void SendSync(int32_t slot);
   void Flush();
+
+  // A text of several statements, or a COPY, by the simple protocol: it leaves
+  // pipeline mode as soon as all that was sent is answered. Nothing else may be
+  // sent before its kSync.
+  void SendSimple(int32_t slot, uint32_t flags, std::string text);
+  // While the server waits for COPY data: false when it does not (any more).
+  bool PutCopyData(const char* data, size_t size);
+  // With a message the server is told to fail.
+  bool EndCopy(const char* message);
+
+  // Asks the server, on a connection of its own, to cancel what it runs;
+  // kCancelled follows.
+  void RequestCancel();
+  // Without reading the server is stopped when the network's buffers are full.
+  void SetReading(bool reading);
 
   void SetLoopRef(bool loop_ref);
   // False: `message` says why nothing can be received.
@@ -87,11 +106,19 @@ class Pipeline : public SocketWatcher::Owner {
     uint64_t sent_at;  // uv_hrtime
   };
 
+  enum class CopyState { kNone, kIn, kOut };
+
   void OnSocketEvent(int status, int events) override;
   // True when the command was handed to libpq.
   bool Sent(int result, Phase phase, int32_t slot, uint32_t flags);
   bool CanSend(int32_t slot);
+  void RequestFlush();
   void Drain();
+  void StartSimple();
+  void EndSimple();
+  // False when more input is needed.
+  bool TakeCopyData();
+  void NotifyDrained();
   void TakeResult(ResultPtr result);
   void TakeCommandTag(const PGresult* result, int32_t slot);
   void TakeSync();
@@ -115,6 +142,13 @@ class Pipeline : public SocketWatcher::Owner {
   bool flush_requested_ = false;
   bool want_writable_ = false;
   bool loop_ref_ = true;
+  bool reading_ = true;
+  int32_t simple_slot_ = kNoSlot;  // of a simple query that waits for its turn
+  uint32_t simple_flags_ = 0;
+  std::string simple_text_;
+  CopyState copy_ = CopyState::kNone;
+  bool copy_undrained_ = false;
+  std::unique_ptr<Cancel> cancel_;
 };
 
 }  // namespace pg_conduit

@@ -43,7 +43,8 @@ enum ExecuteFlags : uint32_t {
   kFlagBinary = 1u << 1,   // ask the server for binary format
   kFlagInt8Shift = 2,      // two bits: Int8Mode
   kFlagInt8Mask = 3u << kFlagInt8Shift,
-  kFlagChunked = 1u << 4,  // many rows are expected: decode them as they come
+  kFlagChunked = 1u << 4,   // many rows are expected: decode them as they come
+  kFlagStreamed = 1u << 5,  // so too, whatever it takes
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
 
@@ -72,6 +73,11 @@ enum class Event : int32_t {
   kNotification = 17,   // connection, process id, channel text, payload text
   kParsed = 18,         // slot
   kRoundTrip = 19,      // connection, us: less than what was known
+  kCopyIn = 20,         // slot, 1 when binary, columns
+  kCopyOut = 21,        // slot, 1 when binary, columns
+  kCopyData = 22,       // slot, offset and length in the chunk's bytes
+  kCopyDrained = 23,    // slot: what was put has been written
+  kCancelled = 24,      // connection, 1 when the server has got it, message text
 };
 
 constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,
@@ -79,7 +85,7 @@ constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,
 constexpr int32_t kFieldBinaryDecodable = 1 << 8;
 
 // Which command of a slot an error or abort belongs to.
-enum class Phase : int32_t { kParse = 0, kExecute = 1, kClose = 2, kSync = 3 };
+enum class Phase : int32_t { kParse = 0, kExecute = 1, kClose = 2, kSync = 3, kSimple = 4 };
 
 enum class NotSentReason : int32_t {
   kConnectionGone = 0,

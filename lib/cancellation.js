@@ -1,0 +1,98 @@
+'use strict';
+
+// The cancelling of what one connection runs. The server signals its backend,
+// which hits whatever runs when the signal arrives: so nothing is sent meanwhile,
+// and not before the cancel request is through, what was in flight has its Sync,
+// and an empty query has taken a signal that came late (PostgreSQL documentation,
+// "Canceling Requests in Progress"). Owned by connection.js.
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./errors').QueryAbortedError} QueryAbortedError
+ */
+
+/** So long the server may take to stop; then its caller is told that nobody knows. */
+const GRACE_MILLIS = 2000;
+
+/** query_canceled */
+const QUERY_CANCELED = '57014';
+
+class Cancellation {
+  #connection;
+  #outbox;
+  #isThrough = false;
+  #isBarrierSent = false;
+  #target;
+  #reason;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer = undefined;
+  /** @type {() => void} */
+  #resolve = () => {};
+
+  /**
+   * @param {Connection} connection
+   * @param {import('./outbox').Outbox} outbox
+   * @param {Query} [target] the only query in flight
+   * @param {QueryAbortedError} [reason] why it is cancelled
+   */
+  constructor(connection, outbox, target, reason) {
+    this.#connection = connection;
+    this.#outbox = outbox;
+    this.#target = target;
+    this.#reason = reason;
+    /** @type {Promise<void>} the connection may be used by others */
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    outbox.block();
+    if (target !== undefined) this.#timer = setTimeout(() => this.#giveUp(), GRACE_MILLIS);
+  }
+
+  /** The server has got the request, or could not be reached. @param {boolean} ok */
+  onCancelled(ok) {
+    this.#isThrough = true;
+    if (ok) this.advance();
+    else this.#giveUp();
+  }
+
+  /** Something in flight is settled. */
+  advance() {
+    if (!this.#isThrough || this.#isBarrierSent || this.#connection.load.sent > 0) return;
+    this.#isBarrierSent = true;
+    this.#outbox.sendBarrier(() => this.end());
+  }
+
+  /** Nothing is to be waited for any more: it is done, or the connection is gone. */
+  end() {
+    clearTimeout(this.#timer);
+    this.#outbox.unblock();
+    this.#resolve();
+  }
+
+  /**
+   * What the server says of the cancelled query, as its caller is to hear it.
+   * @param {Query} query
+   */
+  explain(query) {
+    const { error } = query;
+    if (query !== this.#target || error === undefined || this.#reason === undefined) return;
+    if (/** @type {any} */ (error).code !== QUERY_CANCELED) return;
+    this.#reason.cause ??= error;
+    if (query.info.mayCommitInside) this.#reason.outcome = 'unknown';
+    query.error = this.#reason;
+  }
+
+  /** The query is not waited for any longer, and the connection is given up. */
+  #giveUp() {
+    const reason = this.#reason;
+    if (this.#target !== undefined && reason !== undefined && !this.#target.isSettled) {
+      reason.outcome = 'unknown';
+      this.#target.abandon(reason);
+      this.#connection.destroy();
+    }
+    this.advance();
+  }
+}
+
+module.exports = { Cancellation };

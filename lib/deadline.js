@@ -1,0 +1,56 @@
+'use strict';
+
+// The two ways in which a caller stops waiting for a query: its AbortSignal and
+// its time limit. What becomes of the query then, whoever has it decides
+// (connection.js, pool.js). Called by client.js and pool.js.
+
+const { QueryAbortedError } = require('./errors');
+
+/** @typedef {import('./query').Query} Query */
+
+/** Delays that setTimeout takes. */
+const MAX_MILLIS = 2 ** 31 - 1;
+
+/** @param {AbortSignal} signal that has been aborted */
+function abortError({ reason }) {
+  const error = new QueryAbortedError('The operation was aborted', 'ABORT_ERR', { cause: reason });
+  error.name = 'AbortError'; // as Node's own modules call it
+  return error;
+}
+
+/** @param {number} millis */
+function timeoutError(millis) {
+  return new QueryAbortedError(
+    `Query read timeout: there was no answer within ${millis} ms (query_timeout)`,
+    'ERR_PG_CONDUIT_QUERY_TIMEOUT',
+  );
+}
+
+/**
+ * @param {Query} query
+ * @param {number} defaultMillis 0: no limit
+ * @param {(error: QueryAbortedError) => void} giveUp is called once, unless the
+ *   query is settled before
+ * @returns {QueryAbortedError | undefined} it was given up before it began
+ */
+function watch(query, defaultMillis, giveUp) {
+  const { signal } = query;
+  const millis = query.timeoutMillis ?? defaultMillis;
+  if (signal === undefined && millis === 0) return undefined;
+  if (signal?.aborted) return abortError(signal);
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const onAbort = () => giveUp(abortError(/** @type {AbortSignal} */ (signal)));
+  if (millis > 0) {
+    timer = setTimeout(() => giveUp(timeoutError(millis)), Math.min(millis, MAX_MILLIS));
+  }
+  signal?.addEventListener('abort', onAbort, { once: true });
+  // Not by its promise: a handler there would hide a rejection that nobody else handles.
+  query.whenSettled = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  };
+  return undefined;
+}
+
+module.exports = { watch };

@@ -1,0 +1,78 @@
+'use strict';
+
+// The rows of a query as a Readable. Made by client.js and pool.js.
+
+const { Readable, addAbortSignal } = require('node:stream');
+const { ParameterError } = require('./errors');
+
+/** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
+
+class RowStream extends Readable {
+  #query;
+  #giveUp;
+
+  /**
+   * @param {StreamedQuery} query that has not been submitted yet
+   * @param {number} batchSize rows that may wait for whoever reads
+   * @param {(query: import('./query').Query, reason: import('./errors').QueryAbortedError) => void} giveUp
+   */
+  constructor(query, batchSize, giveUp) {
+    super({ objectMode: true, highWaterMark: batchSize });
+    this.#query = query;
+    this.#giveUp = giveUp;
+    query.sink = this;
+    query.promise.then(
+      () => this.push(null),
+      (error) => this.destroy(error),
+    );
+  }
+
+  /** Description of the columns; empty before the first rows have come. */
+  get fields() {
+    return this.#query.result?.fields ?? [];
+  }
+
+  /** @param {any[]} rows */
+  onRows(rows) {
+    let wantsMore = true;
+    for (const row of rows) wantsMore = this.push(row);
+    if (!wantsMore) this.#query.pause();
+  }
+
+  /** @override */
+  _read() {
+    this.#query.resume();
+  }
+
+  /**
+   * @override
+   * @param {Error | null} error
+   * @param {(error?: Error | null) => void} callback
+   */
+  _destroy(error, callback) {
+    this.#query.stop(this.#giveUp);
+    callback(error);
+  }
+}
+
+/** Rows that wait for a reader, unless it says otherwise. */
+const BATCH_SIZE = 256;
+
+/**
+ * @param {StreamedQuery} query
+ * @param {{ batchSize?: number } | undefined} options
+ * @param {(query: import('./query').Query, reason: import('./errors').QueryAbortedError) => void} giveUp
+ * @param {() => void} start submits the query
+ * @returns {RowStream}
+ */
+function openStream(query, options, giveUp, start) {
+  const { batchSize = BATCH_SIZE } = options ?? {};
+  const isCount = Number.isInteger(batchSize) && batchSize > 0;
+  if (!isCount) query.refusal ??= new ParameterError('batchSize must be a whole number, from 1 on');
+  const stream = new RowStream(query, isCount ? batchSize : BATCH_SIZE, giveUp);
+  if (query.signal !== undefined) addAbortSignal(query.signal, stream);
+  start();
+  return stream;
+}
+
+module.exports = { RowStream, openStream };

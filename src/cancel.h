@@ -1,0 +1,45 @@
+// One cancel request: a connection of its own to the server, which closes it
+// when it has signalled the backend. Nothing here can tell whether that came in
+// time. Owned by Pipeline.
+#pragma once
+
+#include <libpq-fe.h>
+#include <uv.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "delivery.h"
+#include "libpq_ptr.h"
+#include "socket_watcher.h"
+
+namespace pg_conduit {
+
+class Cancel : public SocketWatcher::Owner {
+ public:
+  Cancel(uv_loop_t* loop, HandleCount* handles, Delivery* delivery, int32_t connection)
+      : loop_(loop), handles_(handles), delivery_(delivery), connection_(connection) {}
+  ~Cancel();
+  Cancel(const Cancel&) = delete;
+  Cancel& operator=(const Cancel&) = delete;
+
+  // kCancelled follows, unless this is destroyed first.
+  void Start(PGconn* conn);
+
+ private:
+  struct Work;
+
+  void OnSocketEvent(int status, int events) override;
+  void Advance(PostgresPollingStatusType state);
+  void Finish(bool ok, const char* message);
+
+  uv_loop_t* loop_;
+  HandleCount* handles_;
+  Delivery* delivery_;
+  int32_t connection_;
+  CancelPtr cancel_;
+  std::unique_ptr<SocketWatcher> watcher_;
+  Work* work_ = nullptr;  // on libuv's thread pool; owns itself
+};
+
+}  // namespace pg_conduit

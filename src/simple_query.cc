@@ -1,0 +1,91 @@
+// The part of Pipeline that leaves pipeline mode: texts of several statements
+// and COPY, by the simple protocol (PostgreSQL documentation, "Simple Query" and
+// "COPY Operations" in "Message Flow"). See pipeline.h.
+#include <climits>
+#include <utility>
+
+#include "pipeline.h"
+
+namespace pg_conduit {
+
+void Pipeline::SendSimple(int32_t slot, uint32_t flags, std::string text) {
+  if (!CanSend(slot)) return;
+  simple_slot_ = slot;
+  simple_flags_ = flags;
+  simple_text_ = std::move(text);
+  StartSimple();
+}
+
+void Pipeline::StartSimple() {
+  if (simple_slot_ == kNoSlot || !fifo_.empty()) return;
+  const int32_t slot = std::exchange(simple_slot_, kNoSlot);
+  const std::string text = std::exchange(simple_text_, std::string());
+  if (PQexitPipelineMode(conn_.get()) != 1) {
+    context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
+    Lose(PQerrorMessage(conn_.get()));
+    return;
+  }
+  ++counters_.queries;
+  ++counters_.syncs;
+  context_.turn->MarkSend();
+  Sent(PQsendQuery(conn_.get(), text.c_str()), Phase::kSimple, slot, simple_flags_);
+}
+
+void Pipeline::EndSimple() {
+  const int32_t slot = fifo_.front().slot;
+  const int32_t cost = CostMicros(fifo_.front().sent_at);
+  fifo_.pop_front();
+  copy_ = CopyState::kNone;
+  if (PQenterPipelineMode(conn_.get()) != 1) {
+    Lose(PQerrorMessage(conn_.get()));
+    return;
+  }
+  context_.delivery->Push(Event::kSync, slot, PQtransactionStatus(conn_.get()), cost);
+}
+
+bool Pipeline::TakeCopyData() {
+  const int32_t slot = fifo_.front().slot;
+  for (;;) {
+    char* data = nullptr;
+    const int size = PQgetCopyData(conn_.get(), &data, 1);
+    const CopyDataPtr owned(data);
+    if (size == 0) return false;
+    if (size < 0) {
+      // The end, or an error: the next result tells.
+      copy_ = CopyState::kNone;
+      return true;
+    }
+    context_.delivery->PushCopyData(slot, {data, static_cast<size_t>(size)});
+  }
+}
+
+bool Pipeline::PutCopyData(const char* data, size_t size) {
+  if (lost() || copy_ != CopyState::kIn || size > INT_MAX) return false;
+  if (PQputCopyData(conn_.get(), data, static_cast<int>(size)) != 1) {
+    Lose(PQerrorMessage(conn_.get()));
+    return false;
+  }
+  copy_undrained_ = true;
+  RequestFlush();
+  return true;
+}
+
+void Pipeline::NotifyDrained() {
+  if (!copy_undrained_ || want_writable_ || copy_ != CopyState::kIn) return;
+  copy_undrained_ = false;
+  context_.delivery->Push(Event::kCopyDrained, fifo_.front().slot);
+}
+
+bool Pipeline::EndCopy(const char* message) {
+  if (lost() || copy_ != CopyState::kIn) return false;
+  copy_ = CopyState::kNone;
+  copy_undrained_ = false;
+  if (PQputCopyEnd(conn_.get(), message) != 1) {
+    Lose(PQerrorMessage(conn_.get()));
+    return false;
+  }
+  RequestFlush();
+  return true;
+}
+
+}  // namespace pg_conduit
