@@ -2,7 +2,7 @@
 
 // When the next attempt to connect may start, after others have failed: later
 // each time, up to a limit, with jitter so that many processes do not come
-// back at once. Used by pool.js alone.
+// back at once. Used by pool-connections.js and listener.js.
 
 const FIRST_MILLIS = 50;
 const MAX_MILLIS = 1000;
@@ -49,6 +49,12 @@ class Backoff {
       },
       Math.max(1, this.#nextAt - performance.now()),
     );
+  }
+
+  /** @param {boolean} ref whether what waits keeps the process alive, which is the default */
+  setLoopRef(ref) {
+    if (ref) this.#timer?.ref();
+    else this.#timer?.unref();
   }
 
   cancel() {

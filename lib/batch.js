@@ -4,7 +4,7 @@
 // their results are given out together. Made by client.js and pool.js, sent by
 // outbox.js.
 
-const { ParameterError, StatementRefusedError } = require('./errors');
+const { ConnectionError, ParameterError, StatementRefusedError } = require('./errors');
 const { findUnsendable } = require('./parameters');
 const { Query, rejectWithCallerStack } = require('./query');
 const { readQuery } = require('./query-arguments');
@@ -28,7 +28,9 @@ class BatchMember extends Query {
 
   /** @override @param {Error} error */
   reject(error) {
-    /** @type {Batch} */ (this.batch).reject(error, this.index);
+    // The loss of the connection is nobody's fault.
+    const index = error instanceof ConnectionError ? undefined : this.index;
+    /** @type {Batch} */ (this.batch).reject(error, index);
   }
 }
 
@@ -36,6 +38,8 @@ class Batch {
   /** It has its Sync to itself. */
   sharesSync = false;
   runsSolo = false;
+  /** @type {import('./connection').Connection | undefined} as a query has it */
+  connection = undefined;
   expectedMillis = 0;
   isSettled = false;
   /** @type {import('./result').Result[]} */
@@ -44,6 +48,9 @@ class Batch {
   callback = undefined;
   /** Why it is not to be sent at all. @type {Error | undefined} */
   refusal = undefined;
+
+  /** @type {(() => void) | undefined} */
+  #whenSettled = undefined;
 
   /** @param {BatchMember[]} members in their order */
   constructor(members) {
@@ -66,7 +73,7 @@ class Batch {
   /** All members have been told what became of them. */
   finish() {
     if (this.isSettled) return;
-    this.isSettled = true;
+    this.#settle();
     /** @type {(value: any) => void} */ (this.resolve)(this.results);
   }
 
@@ -77,9 +84,19 @@ class Batch {
    */
   reject(error, index) {
     if (this.isSettled) return;
-    this.isSettled = true;
+    this.#settle();
     if (index !== undefined) withIndex(error, index);
     /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
+  }
+
+  #settle() {
+    this.isSettled = true;
+    this.#whenSettled?.();
+  }
+
+  /** As Query has it. @param {() => void} callback */
+  onceSettled(callback) {
+    this.#whenSettled = callback;
   }
 
   /** A statement in it wants no neighbours. */
@@ -128,8 +145,14 @@ function readBatch(list, types, int8) {
     );
     return batch;
   }
-  const members = list.map((item) => {
+  // By index, since a hole is wrong too.
+  const members = Array.from(list, (item) => {
     const query = readQuery(item, undefined, undefined, types, int8, BatchMember);
+    if (query.signal !== undefined || query.timeoutMillis !== undefined) {
+      query.refusal ??= new ParameterError(
+        'signal and timeoutMillis are for query(): a statement of a batch cannot be given up by itself',
+      );
+    }
     // Sent alone it would be rejected by the addon, and its neighbours committed.
     query.refusal ??= findUnsendable(query.text, query.parameters);
     return query;

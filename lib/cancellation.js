@@ -6,13 +6,15 @@
 // and an empty query has taken a signal that came late (PostgreSQL documentation,
 // "Canceling Requests in Progress"). Owned by connection.js.
 
+const { ConnectionError } = require('./errors');
+
 /**
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./query').Query} Query
  * @typedef {import('./errors').QueryAbortedError} QueryAbortedError
  */
 
-/** So long the server may take to stop; then its caller is told that nobody knows. */
+/** So long the server may take to stop, or to be asked; then its caller is told that nobody knows. */
 const GRACE_MILLIS = 2000;
 
 /** query_canceled */
@@ -29,6 +31,8 @@ class Cancellation {
   #timer = undefined;
   /** @type {() => void} */
   #resolve = () => {};
+  /** @type {(error: Error) => void} */
+  #fail = () => {};
 
   /**
    * @param {Connection} connection
@@ -45,15 +49,48 @@ class Cancellation {
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+    /** @type {Promise<void>} the same, unless the server could not be asked */
+    this.asked = new Promise((resolve, reject) => {
+      this.done.then(resolve);
+      this.#fail = reject;
+    });
+    // Not everybody wants to know.
+    this.asked.catch(() => {});
     outbox.block();
-    if (target !== undefined) this.#timer = setTimeout(() => this.#giveUp(), GRACE_MILLIS);
+    this.#startTimer();
+  }
+
+  /**
+   * A cancel without a target was under way already when somebody gave up the
+   * only query in flight.
+   * @param {Query} target
+   * @param {QueryAbortedError} reason
+   */
+  adopt(target, reason) {
+    if (this.#target !== undefined) return;
+    this.#target = target;
+    this.#reason = reason;
+    this.#startTimer();
+  }
+
+  #startTimer() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.#isThrough) this.#giveUp();
+      else this.onCancelled(false);
+    }, GRACE_MILLIS);
   }
 
   /** The server has got the request, or could not be reached. @param {boolean} ok */
   onCancelled(ok) {
+    if (this.#isThrough) return;
     this.#isThrough = true;
-    if (ok) this.advance();
-    else this.#giveUp();
+    if (ok) {
+      this.advance();
+      return;
+    }
+    this.#fail(new ConnectionError('the server could not be asked to cancel'));
+    this.#giveUp();
   }
 
   /** Something in flight is settled. */

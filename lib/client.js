@@ -8,8 +8,10 @@ const { EventEmitter } = require('node:events');
 const { readBatch } = require('./batch');
 const { Connection } = require('./connection');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
+const { copyRows } = require('./copy-rows');
 const { Cursor } = require('./cursor');
 const { watch } = require('./deadline');
+const { traceQuery, traceTransaction } = require('./diagnostics');
 const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { parseOptions } = require('./options');
@@ -17,6 +19,7 @@ const { answer, callBack, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
+const { TransactionGate } = require('./transaction-gate');
 const { TypeOverrides } = require('./types/type-overrides');
 
 /**
@@ -28,6 +31,7 @@ const { TypeOverrides } = require('./types/type-overrides');
  * @typedef {object} PoolSide
  * @property {Settings} settings
  * @property {StatementRegistry} registry
+ * @property {(work: import('./query').Query | import('./batch').Batch) => boolean} onUnsent
  * @property {() => void} onSettled
  * @property {(error: Error) => void} onLost
  * @property {() => void} onClosed
@@ -44,6 +48,8 @@ const listening = new Set();
 
 /** @type {(client: Client) => Connection} */
 let connectionOf;
+/** @type {(client: Client) => TransactionGate} */
+let transactionsOf;
 
 class Client extends EventEmitter {
   #connection;
@@ -57,9 +63,11 @@ class Client extends EventEmitter {
   /** @type {Map<string, string>} texts of named statements */
   #names = new Map();
   #drainPending = false;
+  #transactions;
 
   static {
     connectionOf = (client) => client.#connection;
+    transactionsOf = (client) => client.#transactions;
   }
 
   /**
@@ -78,7 +86,9 @@ class Client extends EventEmitter {
       this.#refusal = refusal;
     }
     this.#types = this.#settings.types;
-    this.#connection = new Connection(this.#settings, pool?.registry ?? new StatementRegistry(), {
+    const registry = pool?.registry ?? new StatementRegistry();
+    this.#connection = new Connection(this.#settings, registry, {
+      onUnsent: (work) => pool?.onUnsent(work) ?? false,
       onSettled: () => {
         pool?.onSettled();
         this.#onSettled();
@@ -102,6 +112,7 @@ class Client extends EventEmitter {
           ...message,
         }),
     });
+    this.#transactions = new TransactionGate(this, this.#connection, registry);
     this.on('newListener', (event) => {
       if (event === 'notification' && !this.#hasEnded) listening.add(this);
     });
@@ -176,8 +187,10 @@ class Client extends EventEmitter {
     const late =
       refusal ??
       watch(query, this.#settings.query_timeout, (error) => this.#connection.giveUp(query, error));
-    if (late !== undefined) query.reject(late);
-    else this.#connection.submit(query);
+    traceQuery(query, () => {
+      if (late !== undefined) query.reject(late);
+      else this.#connection.submit(query);
+    });
     return answer(query);
   }
 
@@ -191,6 +204,7 @@ class Client extends EventEmitter {
   batch(queries) {
     const batch = readBatch(queries, this.#types, this.#settings.int8);
     const refusal =
+      this.#transactions.admit(batch) ??
       batch.refusal ??
       batch.members.map((query) => this.#refuse(query)).find((error) => error !== undefined);
     if (refusal !== undefined) batch.reject(refusal);
@@ -201,7 +215,8 @@ class Client extends EventEmitter {
   /** @param {import('./query').Query} query */
   #refuse(query) {
     if (this.#refusal !== undefined) return copyError(this.#refusal);
-    if (query.refusal !== undefined) return query.refusal;
+    const refusal = this.#transactions.admit(query) ?? query.refusal;
+    if (refusal !== undefined) return refusal;
     if (query.name === undefined || this.#claimName(query.name, query.text)) return undefined;
     return new ParameterError(
       `Prepared statements must be unique - '${query.name}' was used for a different statement`,
@@ -213,6 +228,19 @@ class Client extends EventEmitter {
     const known = this.#names.get(name);
     if (known === undefined) this.#names.set(name, text);
     return known === undefined || known === text;
+  }
+
+  /**
+   * BEGIN travels with the first statement, COMMIT follows when the function is
+   * done, ROLLBACK when it throws.
+   * @template T
+   * @param {import('./transaction').Body<T>} fn gets the transaction, which takes its statements
+   * @param {Record<string, any>} [options] isolationLevel, readOnly, deferrable, retry
+   * @returns {Promise<T>} what the function returns
+   */
+  async transaction(fn, options) {
+    if (this.#refusal !== undefined) throw copyError(this.#refusal);
+    return traceTransaction(options, () => this.#transactions.run(fn, options));
   }
 
   /**
@@ -251,6 +279,17 @@ class Client extends EventEmitter {
   copyFrom(text) {
     const query = readCopy('in', text, this.#types, this.#settings.int8);
     return new CopyFrom(query, this.#giveUp, () => this.#submit(query));
+  }
+
+  /**
+   * Rows into a table, by COPY.
+   * @param {string | readonly [string, string]} table its name, or [schema, name]
+   * @param {readonly string[]} columns
+   * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
+   */
+  copyRows(table, columns, rows) {
+    return copyRows((text) => this.copyFrom(text), table, columns, rows);
   }
 
   /**
@@ -308,6 +347,10 @@ class Client extends EventEmitter {
     return undefined;
   }
 
+  async [Symbol.asyncDispose]() {
+    await this.end();
+  }
+
   /**
    * A parser of this client alone.
    * @param {number} oid
@@ -359,4 +402,4 @@ function readOptions(config) {
   }
 }
 
-module.exports = { Client, POOL, connectionOf, readOptions };
+module.exports = { Client, POOL, connectionOf, transactionsOf, readOptions };

@@ -6,7 +6,7 @@
 // and handshake.js.
 
 const os = require('node:os');
-const { ConnectionError, DatabaseError, copyError } = require('./errors');
+const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = require('./errors');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -130,17 +130,33 @@ function poisonedError() {
   );
 }
 
-/** A text of several statements left a transaction open that nobody can end. */
-function openTransactionError() {
+/** They end a transaction so that what it did is there to stay. */
+const LASTING = new Set(['COMMIT', 'PREPARE']);
+
+/**
+ * A text of several statements left a transaction open that nobody can end.
+ * @param {readonly import('./result').Result[]} results of what was done
+ */
+function openTransactionError(results) {
+  const lasts = results.some(({ command }) => command !== null && LASTING.has(command));
   return new ConnectionError(
     'the text has opened a transaction and not ended it; it was rolled back: add COMMIT to the ' +
       'text, or use pool.connect()',
+    { outcome: lasts ? 'unknown' : 'not-run' },
+  );
+}
+
+/** A text of several statements has a COPY among them. */
+function copyAmongError() {
+  return new StatementRefusedError(
+    'COPY FROM STDIN and COPY TO STDOUT cannot stand among other statements: use copyFrom() and copyTo()',
   );
 }
 
 module.exports = {
   connectError,
   closedError,
+  copyAmongError,
   lostError,
   poisonedError,
   isTransient,

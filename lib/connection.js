@@ -9,11 +9,13 @@ const { Cancellation } = require('./cancellation');
 const { ConnectionLoad } = require('./connection-load');
 const {
   closedError,
+  copyAmongError,
   lostError,
   openTransactionError,
   poisonedError,
 } = require('./connection-errors');
 const delivery = require('./delivery');
+const { traceConnect } = require('./diagnostics');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { findUnsendable } = require('./parameters');
@@ -34,12 +36,19 @@ const ticks = require('./tick-buffer');
  * @property {(fields: Readonly<Record<string, string>>) => void} onNotice
  * @property {(message: { processId: number, channel: string, payload: string }) => void}
  *   onNotification
+ * @property {(work: Query | Batch) => boolean} [onUnsent] takes what another connection may send
  * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
  */
 
 /** PQTRANS_IDLE; above it are the states of a transaction. */
 const TRANSACTION_IDLE = 0;
+const QUERY_CANCELED = '57014';
 const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
+
+/** @param {Query | Batch} work @returns {readonly Query[]} */
+function membersOf(work) {
+  return 'members' in work ? work.members : [work];
+}
 
 class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
@@ -119,7 +128,8 @@ class Connection {
     delivery.connecting.add(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
-      await this.#handshake.done;
+      const { done } = this.#handshake;
+      await traceConnect(this.#settings, () => done);
     } catch (error) {
       this.#failure = /** @type {Error} */ (error);
       this.#close();
@@ -165,7 +175,9 @@ class Connection {
     const { kind, refusal } = info.class;
     const isOne = !info.isSeveral || query.parameters.length > 0 || query.isStreamed;
     if ((!isOne || query.isCopy) && !this.isShared) {
-      this.submitSimple(query);
+      // Seen later, what came before it may be committed.
+      if (info.hasCopyAmong && !query.isCopy) query.reject(copyAmongError());
+      else this.submitSimple(query);
       return;
     }
     if (kind === 'copy' || (this.isShared && kind !== 'plain' && kind !== 'alone')) {
@@ -245,16 +257,20 @@ class Connection {
    * @returns {Promise<void>} others may use the connection then
    */
   cancel(target, reason) {
-    if (this.#cancellation !== undefined) return this.#cancellation.done;
+    if (this.#cancellation !== undefined) {
+      if (target !== undefined && reason !== undefined) this.#cancellation.adopt(target, reason);
+      return this.#cancellation.asked;
+    }
     if (this.state === 'closed' || this.load.sent === 0) return Promise.resolve();
     const cancellation = new Cancellation(this, this.#outbox, target, reason);
     this.#cancellation = cancellation;
     // What is in the tick buffer must be there before the signal is.
     ticks.submit();
     this.#native.cancel();
-    return cancellation.done.then(() => {
+    cancellation.done.then(() => {
       this.#cancellation = undefined;
     });
+    return cancellation.asked;
   }
 
   /** A cancel that is under way has ended. */
@@ -279,7 +295,7 @@ class Connection {
       this.#forget(query);
       query.reject(reason);
       this.#afterSettling();
-    } else if (!this.isShared && this.load.sent === 1 && this.state === 'ready') {
+    } else if (!this.isShared && this.load.sent === 1) {
       this.cancel(query, reason);
     } else {
       reason.outcome = 'unknown';
@@ -325,12 +341,9 @@ class Connection {
       this.#rejectPoisoned(query);
       return;
     }
-    if (query.error !== undefined && this.#canHeal(query, query.error, transactionStatus)) {
-      this.#heal(query);
-      return;
-    }
+    if (this.#heal(query, [query], transactionStatus)) return;
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
-      query.error ??= openTransactionError();
+      query.error ??= openTransactionError(query.results ?? []);
     }
     this.#cancellation?.explain(query);
     // It may be what a group has failed by.
@@ -362,7 +375,11 @@ class Connection {
     } else if (group.isUndone) {
       this.#onUndone(group, transactionStatus);
     } else {
-      for (const query of members) this.#settle(query);
+      for (const query of members) {
+        // Skipped, though nobody has failed that the server would say so of.
+        if (query.wasSkipped) query.error ??= lostError(false, 'no answer', undefined, 'unknown');
+        this.#settle(query);
+      }
       members[0].batch?.finish();
       this.#afterSettling();
     }
@@ -372,18 +389,13 @@ class Connection {
   #onUndone({ members, error }, transactionStatus) {
     const [{ batch }] = members;
     if (batch === undefined) {
-      const wanted = members.filter(({ isSettled }) => !isSettled);
-      for (const query of wanted) query.wasUndone = true;
-      for (const query of members) if (query.isSettled) this.#forget(query);
-      if (wanted.length > 0) this.#outbox.sendAgain(wanted);
+      for (const query of members) this.#runApart(query, error !== undefined);
+      this.#outbox.sendAgain(members.filter(({ wasUndone }) => wasUndone));
       this.#afterSettling();
       return;
     }
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
-    if (guilty?.error !== undefined && this.#canHeal(guilty, guilty.error, transactionStatus)) {
-      this.#heal(guilty, members);
-      return;
-    }
+    if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#forget(query);
     const reason = /** @type {Error} */ (guilty?.error ?? error);
     if (members.some(({ info }) => info.mayCommitInside)) {
@@ -392,6 +404,20 @@ class Connection {
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
     this.#afterSettling();
+  }
+
+  /**
+   * @param {Query} query a member of a group that was undone
+   * @param {boolean} isAnyones at the commit nobody can tell whose fault it is
+   */
+  #runApart(query, isAnyones) {
+    const isGuilty = query.hasFailed && !query.wasSkipped;
+    // It may fail only in company, and then would do so each time.
+    if (isGuilty || isAnyones) query.info.keepAlone();
+    const { code } = /** @type {any} */ (query.error ?? {});
+    // A time limit is not taken twice, and nobody sends a second cancel.
+    if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) this.#settle(query);
+    else query.wasUndone = true;
   }
 
   /** @param {Query} query whose Sync has come, and stands */
@@ -404,6 +430,8 @@ class Connection {
         info.rows = query.result.rows.length;
       }
       query.resolve(query.value);
+      // Others may hold the query for longer than its caller holds the result.
+      if (!query.isStreamed) query.result = undefined;
       return;
     }
     // What it committed before it failed is there to stay.
@@ -428,7 +456,7 @@ class Connection {
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.#forget(query);
-      const isUndone = query.wasSkipped || query.group?.isUndone === true;
+      const isUndone = query.group === undefined ? query.wasSkipped : query.group.isUndone;
       const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.#isPoisoned
@@ -454,30 +482,30 @@ class Connection {
   }
 
   /**
-   * Whether the query did not run for the sake of its prepared statement alone,
-   * and running it now keeps the order that the caller can count on.
+   * Runs a query again that did not run for the sake of its prepared statement
+   * alone, if that keeps the order that the caller can count on. The statement
+   * is given up in any case.
    * @param {Query} query
-   * @param {Error} error
+   * @param {readonly Query[]} all that were undone with it
    * @param {number} transactionStatus
+   * @returns {boolean} whether they run again
    */
-  #canHeal(query, error, transactionStatus) {
-    if (query.retried || !this.#outbox.statements.isToBlame(query, error)) return false;
-    const members = query.batch?.members ?? [query];
-    if (members.some(({ info }) => info.mayCommitInside)) return false;
-    return (
-      this.isShared || (transactionStatus === TRANSACTION_IDLE && this.inFlight === members.length)
-    );
-  }
-
-  /** @param {Query} query @param {readonly Query[]} all that were undone with it */
-  #heal(query, all = [query]) {
-    this.#outbox.statements.giveUp(/** @type {Statement} */ (query.statement));
+  #heal(query, all, transactionStatus) {
+    const { statements } = this.#outbox;
+    if (query.error === undefined || !statements.isToBlame(query, query.error)) return false;
+    statements.giveUp(/** @type {Statement} */ (query.statement));
+    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
+    if (query.retried || this.#cancellation !== undefined) return false;
+    if (all.some(({ info }) => info.mayCommitInside)) return false;
+    const isAlone = transactionStatus === TRANSACTION_IDLE && this.inFlight === all.length;
+    if (!this.isShared && !isAlone) return false;
     for (const one of all) {
       // Unprepared, so that its answer does not hang on anybody else's Parse again.
       one.prepare = false;
       one.retried = true;
     }
     this.#outbox.sendAgain(all);
+    return true;
   }
 
   /**
@@ -529,6 +557,12 @@ class Connection {
     this.#owner.onSettled();
   }
 
+  /** @param {Query | Batch} work that was held back until the connection was gone */
+  #returnUnsent(work) {
+    for (const query of membersOf(work)) this.#forget(query);
+    if (!this.isShared || this.#owner.onUnsent?.(work) !== true) work.reject(this.#closedError());
+  }
+
   // --- Closing --------------------------------------------------------------
 
   /**
@@ -575,10 +609,7 @@ class Connection {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.#native.close();
-    for (const query of this.#outbox.clear()) {
-      this.#forget(query);
-      query.reject(this.#closedError());
-    }
+    for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.#cancellation?.end();
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();

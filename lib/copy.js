@@ -8,6 +8,8 @@ const { Readable, Writable } = require('node:stream');
 const { afterDelivery } = require('./delivery');
 const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./errors');
 const { Query } = require('./query');
+const { splitStatements } = require('./split-statements');
+const { classifyStatement } = require('./statement-class');
 
 /**
  * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
@@ -69,8 +71,8 @@ class CopyFrom extends Writable {
   rowCount = null;
   #query;
   #giveUp;
-  /** @type {((error?: Error | null) => void) | undefined} of _construct */
-  #whenReady = undefined;
+  /** @type {(() => void) | undefined} what is to be sent when the server waits for it */
+  #waiting = undefined;
   /** @type {((error?: Error | null) => void) | undefined} of _write */
   #whenDrained = undefined;
   #isReady = false;
@@ -93,16 +95,21 @@ class CopyFrom extends Writable {
     start();
   }
 
-  /** @override @param {(error?: Error | null) => void} callback */
-  _construct(callback) {
-    if (this.#isReady || this.#query.isSettled) callback();
-    else this.#whenReady = callback;
-  }
-
   onReady() {
     this.#isReady = true;
-    this.#whenReady?.();
-    this.#whenReady = undefined;
+    // Waiting for data the server takes no notice of a cancel.
+    if (this.destroyed) this.#fail(undefined);
+    else this.#waiting?.();
+    this.#waiting = undefined;
+  }
+
+  /**
+   * Not by _construct(), which would put off _destroy() too.
+   * @param {() => void} send
+   */
+  #whenReady(send) {
+    if (this.#isReady) send();
+    else this.#waiting = send;
   }
 
   onData() {}
@@ -116,7 +123,7 @@ class CopyFrom extends Writable {
   /** @param {Error | undefined} error */
   #onSettled(error) {
     if (error !== undefined) this.destroy(error);
-    this.#whenReady?.();
+    this.#waiting = undefined;
     this.onDrained();
   }
 
@@ -128,7 +135,7 @@ class CopyFrom extends Writable {
    */
   _write(data, encoding, callback) {
     this.#whenDrained = callback;
-    this.#put(data);
+    this.#whenReady(() => this.#put(data));
   }
 
   /**
@@ -138,7 +145,9 @@ class CopyFrom extends Writable {
    */
   _writev(chunks, callback) {
     this.#whenDrained = callback;
-    for (const { chunk } of chunks) this.#put(chunk);
+    this.#whenReady(() => {
+      for (const { chunk } of chunks) this.#put(chunk);
+    });
   }
 
   /** @param {Buffer} data */
@@ -150,9 +159,15 @@ class CopyFrom extends Writable {
     }
   }
 
+  /** Told to fail, the server takes nothing of it. @param {any} error */
+  #fail(error) {
+    const message = String(error?.message ?? 'the stream was destroyed');
+    this.#query.connection.endCopy(message.replaceAll('\0', ''));
+  }
+
   /** @override @param {(error?: Error | null) => void} callback */
   _final(callback) {
-    this.#query.connection.endCopy();
+    this.#whenReady(() => this.#query.connection.endCopy());
     this.#query.promise.then(
       (result) => {
         this.rowCount = result.rowCount;
@@ -175,9 +190,7 @@ class CopyFrom extends Writable {
     }
     const done = () => callback(error);
     query.promise.then(done, done);
-    // Told to fail, the server takes nothing of it.
-    const message = error?.message ?? 'the stream was destroyed';
-    if (this.#isReady) query.connection.endCopy(message.replaceAll('\0', ''));
+    if (this.#isReady) this.#fail(error);
     else this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
   }
 }
@@ -249,9 +262,9 @@ function readCopy(direction, text, types, int8) {
   const name = direction === 'in' ? 'copyFrom' : 'copyTo';
   if (typeof text !== 'string') {
     query.refusal = new ParameterError(`${name}() needs the text of a COPY, not ${typeof text}`);
-  } else if (!/^[\s(]*(?:--.*\n\s*|\/\*[^]*?\*\/\s*)*copy\b/i.test(text)) {
+  } else if (classifyStatement(text).kind !== 'copy' || splitStatements(text).length > 1) {
     query.refusal = new ParameterError(
-      `${name}() takes COPY … ${direction === 'in' ? 'FROM STDIN' : 'TO STDOUT'} only`,
+      `${name}() takes one COPY … ${direction === 'in' ? 'FROM STDIN' : 'TO STDOUT'}, and nothing else`,
     );
   }
   return query;

@@ -2,6 +2,8 @@
 
 // The rows of a query, so many at a time. Made by client.js.
 
+const { abortError, listen } = require('./deadline');
+
 /** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
 
 class Cursor {
@@ -25,10 +27,32 @@ class Cursor {
     this.#query = query;
     this.#giveUp = giveUp;
     query.sink = this;
+    const { signal } = query;
+    if (signal?.aborted) query.refusal ??= abortError(signal);
+    else if (signal !== undefined) this.#listen(signal);
     query.promise.then(
       () => this.#end(undefined),
       (error) => this.#end(error),
     );
+  }
+
+  /** @param {AbortSignal} signal */
+  #listen(signal) {
+    const forget = listen(signal, () => {
+      const error = abortError(signal);
+      // The server may be done with it.
+      error.outcome = 'unknown';
+      this.#stop(error);
+    });
+    this.#query.onceSettled(forget);
+  }
+
+  /** No more rows, and those that wait are not wanted. @param {Error} error */
+  #stop(error) {
+    if (this.#isEnded) return;
+    this.#rows = [];
+    this.#end(error);
+    this.#query.stop(this.#giveUp);
   }
 
   /** @param {any[]} rows */
@@ -38,8 +62,14 @@ class Cursor {
     this.#wake?.();
   }
 
+  /** @param {Error} error */
+  onUnreadable(error) {
+    this.#stop(error);
+  }
+
   /** @param {Error | undefined} error */
   #end(error) {
+    if (this.#isEnded) return;
     this.#isEnded = true;
     this.#error = error;
     this.#wake?.();
@@ -72,13 +102,13 @@ class Cursor {
     return this.#rows.splice(0, count);
   }
 
-  /** @returns {Promise<void>} the connection may be used again */
+  /** @returns {Promise<void>} the connection may be used again; read() gives no rows any more */
   async close() {
     this.#rows = [];
-    if (this.#isEnded) return;
+    this.#error = undefined;
+    this.#end(undefined);
     this.#query.stop(this.#giveUp);
     await this.#query.promise.catch(() => {});
-    this.#isEnded = true;
   }
 
   [Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')]() {

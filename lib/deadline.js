@@ -27,6 +27,38 @@ function timeoutError(millis) {
 }
 
 /**
+ * Those who wait for the abort of one signal, behind a single listener: Node warns
+ * of more than ten, and a request's signal may be that of many queries.
+ */
+class Listeners {
+  /** @type {Set<() => void>} */
+  callbacks = new Set();
+  onAbort = () => {
+    for (const callback of [...this.callbacks]) callback();
+  };
+}
+
+/** @type {WeakMap<AbortSignal, Listeners>} */
+const listenersOf = new WeakMap();
+
+/**
+ * @param {AbortSignal} signal that has not been aborted
+ * @param {() => void} callback is called when it is
+ * @returns {() => void} ends that
+ */
+function listen(signal, callback) {
+  const listeners = listenersOf.get(signal) ?? new Listeners();
+  const { callbacks, onAbort } = listeners;
+  listenersOf.set(signal, listeners);
+  if (callbacks.size === 0) signal.addEventListener('abort', onAbort, { once: true });
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size === 0) signal.removeEventListener('abort', onAbort);
+  };
+}
+
+/**
  * @param {Query} query
  * @param {number} defaultMillis 0: no limit
  * @param {(error: QueryAbortedError) => void} giveUp is called once, unless the
@@ -40,17 +72,16 @@ function watch(query, defaultMillis, giveUp) {
   if (signal?.aborted) return abortError(signal);
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
-  const onAbort = () => giveUp(abortError(/** @type {AbortSignal} */ (signal)));
   if (millis > 0) {
     timer = setTimeout(() => giveUp(timeoutError(millis)), Math.min(millis, MAX_MILLIS));
   }
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const forget = signal && listen(signal, () => giveUp(abortError(signal)));
   // Not by its promise: a handler there would hide a rejection that nobody else handles.
   query.whenSettled = () => {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
+    forget?.();
   };
   return undefined;
 }
 
-module.exports = { watch };
+module.exports = { abortError, listen, watch };

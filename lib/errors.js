@@ -80,6 +80,13 @@ class ConnectionError extends ConduitError {
 class QueryAbortedError extends ConduitError {}
 
 /**
+ * A transaction was rolled back though its function did not throw
+ * (`ERR_PG_CONDUIT_TRANSACTION_ABORTED`, `cause` the error of the statement that
+ * failed), or has ended and takes nothing more (`ERR_PG_CONDUIT_TRANSACTION_ENDED`).
+ */
+class TransactionError extends ConduitError {}
+
+/**
  * The pool did not run it: it has ended (`ERR_PG_CONDUIT_POOL_ENDED`), too
  * many are waiting (`ERR_PG_CONDUIT_POOL_FULL`), or the wait took too long
  * (`ERR_PG_CONDUIT_POOL_TIMEOUT`).
@@ -171,6 +178,7 @@ module.exports = {
   QueryAbortedError,
   StatementRefusedError,
   ConnectionError,
+  TransactionError,
   PoolError,
   ResultError,
   DatabaseError,

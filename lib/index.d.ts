@@ -1,6 +1,7 @@
 // The public types, written by hand. They say what lib/index.js exports does; test/types/ checks them.
 
 import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
 
 // --- Options --------------------------------------------------------------------
 
@@ -104,6 +105,11 @@ export interface ClientOptions extends LibpqOptions {
   keepAlive?: boolean;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
   keepAliveInitialDelayMillis?: number;
+  /**
+   * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server still
+   * works on it or not; see {@link QueryConfig.timeoutMillis}. 0: no limit. Default: 0.
+   */
+  query_timeout?: number;
   /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */
   statement_timeout?: number | false;
   /** Milliseconds; the server cancels a statement that waits longer for a lock. Default: the server's. */
@@ -168,6 +174,17 @@ export interface PoolOptions extends ClientOptions {
   maxLifetimeSeconds?: number;
   /** Whether the process may end while connections are idle. Default: false. */
   allowExitOnIdle?: boolean;
+  /**
+   * Milliseconds after which a connection that was borrowed, by `connect()` or `transaction()`, and not
+   * given back is told in a process warning (`PoolLeakWarning`) with the stack of the borrowing. 0: never.
+   * Default: 0.
+   */
+  leakWarningMillis?: number;
+  /**
+   * What is run when a client is released whose session was changed. `''`: nothing, the next borrower
+   * finds what the last one has left. Default: `DISCARD ALL`.
+   */
+  resetQuery?: string;
 }
 
 // --- Queries and results -----------------------------------------------------------
@@ -195,6 +212,19 @@ export interface QueryConfig {
   prepare?: boolean;
   /** Whether it may share a Sync, if it runs on a pool. Default: that of the pool. */
   syncGroup?: SyncGroupMode;
+  /**
+   * Gives the query up with a {@link QueryAbortedError}: what waits is taken out, what runs is cancelled at
+   * the server. On a pool the query gets a connection to itself for that. Not in a batch.
+   */
+  signal?: AbortSignal | null;
+  /**
+   * Milliseconds until the query is given up with a {@link QueryAbortedError}. On a shared connection
+   * nobody cancels it: it is `'unknown'`, goes on at the server, and its rows are discarded.
+   * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
+   */
+  timeoutMillis?: number;
+  /** The same as `timeoutMillis`, under the name that it has in `pg`. */
+  query_timeout?: number;
 }
 
 /** A query whose rows are arrays. */
@@ -244,7 +274,10 @@ export type QueryCallback<R = Result> = (error: Error | null, result: R) => void
 /** What can run queries: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
 export interface Queryable {
   /**
-   * Runs one statement. It never throws: the promise is rejected, or the callback called, with one of
+   * Runs one statement. A text of several without values (`'select 1; select 2'`) resolves to an array of
+   * results, as in `pg`; on a pool it has a connection to itself, and must not leave a transaction open.
+   *
+   * It never throws: the promise is rejected, or the callback called, with one of
    * - {@link DatabaseError}: what the server said; `code` is the SQLSTATE
    * - {@link ParameterError}: the text or a value cannot be sent
    * - {@link ResultError}: a value that came back has no JavaScript value as asked
@@ -252,6 +285,7 @@ export interface Queryable {
    * - {@link OptionError}: what the client or pool was made with is wrong
    * - {@link StatementRefusedError}: this statement cannot run here
    * - {@link PoolError}: the pool has ended, is full, or the wait was too long
+   * - {@link QueryAbortedError}: its `signal` or its time limit
    *
    * It settles when the server has finished the statement and its commit, not before.
    */
@@ -280,9 +314,144 @@ export interface Queryable {
 
   /**
    * Runs statements behind one Sync, in one round trip: all are committed, and their results given out in
-   * their order, or none. Rejects with the first error, as {@link Queryable.query} does.
+   * their order, or none. Rejects with the first error, as {@link Queryable.query} does; the error's `index`
+   * says which statement it was, if it was one. Nothing is sent when one of them cannot be, or begins or
+   * ends a transaction.
    */
   batch<Row = any>(queries: readonly (string | QueryConfig)[]): Promise<Result<Row>[]>;
+}
+
+// --- Transactions ------------------------------------------------------------------
+
+export interface TransactionOptions {
+  /** Default: the server's, `'read committed'` unless it was configured otherwise. */
+  isolationLevel?: 'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable';
+  /** Default: the server's, false. */
+  readOnly?: boolean;
+  /** With `'serializable'` and `readOnly`: waits at its begin until no conflict is possible. */
+  deferrable?: boolean;
+  /** When to run the function once more. */
+  retry?: {
+    /**
+     * After serialization failures (40001) and deadlocks (40P01), so many times at most. The function must
+     * do nothing but what a ROLLBACK undoes. Default: 0.
+     */
+    serialization?: number;
+  };
+}
+
+/**
+ * What the function of a transaction gets. Statements may be sent without awaiting each other; nothing of
+ * the transaction is committed when one of them fails, whether its error was caught or not.
+ */
+export interface Transaction extends Queryable {
+  /**
+   * A savepoint: when the function throws or a statement in it fails, all since then is undone, and the
+   * outer transaction goes on. The outer one takes no statements while it is open.
+   */
+  transaction<T>(fn: (transaction: Transaction) => T | PromiseLike<T>): Promise<T>;
+  /** See {@link escapeIdentifier}. */
+  escapeIdentifier(text: string): string;
+  /** See {@link escapeLiteral}. */
+  escapeLiteral(text: string): string;
+}
+
+/** What can run transactions: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
+export interface Transactional {
+  /**
+   * Runs the function in a transaction: BEGIN is sent with its first statement, COMMIT when it is done,
+   * ROLLBACK when it throws. Resolves to what the function returns. Rejects with
+   * - what the function throws
+   * - {@link DatabaseError}: COMMIT has failed, for example for a deferred constraint
+   * - {@link TransactionError}: a statement has failed, and the function did not throw
+   * - {@link ConnectionError}: the connection was lost; `outcome` is `'unknown'` if that was during COMMIT
+   * - {@link OptionError}, {@link ParameterError}: wrong arguments
+   * - {@link PoolError}: no connection to be had
+   */
+  transaction<T>(
+    fn: (transaction: Transaction) => T | PromiseLike<T>,
+    options?: TransactionOptions | null,
+  ): Promise<T>;
+}
+
+// --- Rows as they come, and COPY ----------------------------------------------------
+
+export interface StreamOptions {
+  /** Rows that may wait for the reader, from 1 on. Default: 256. */
+  batchSize?: number;
+}
+
+/** What `for await` takes from a stream. */
+export interface StreamIterator<T> extends AsyncIterableIterator<T>, AsyncDisposable {
+  [Symbol.asyncIterator](): StreamIterator<T>;
+}
+
+/** The rows of a statement. Destroy it, or leave its `for await`, to cancel the rest. */
+export interface RowStream<Row = any> extends Readable {
+  /** Description of the columns; empty before the first rows have come. */
+  readonly fields: Field[];
+  [Symbol.asyncIterator](): StreamIterator<Row>;
+}
+
+/** The data of a COPY … FROM STDIN. Destroyed before its end, nothing of it lasts. */
+export interface CopyFromStream extends Writable {
+  /** Rows that the server has taken; null before `finish`. */
+  readonly rowCount: number | null;
+}
+
+/** The data of a COPY … TO STDOUT, as Buffers that end anywhere. */
+export interface CopyToStream extends Readable {
+  [Symbol.asyncIterator](): StreamIterator<Buffer>;
+}
+
+/** What has data that come or go as streams: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
+export interface Streamable {
+  /**
+   * One statement's rows as they come; the server is stopped while nobody reads. It has the connection to
+   * itself until its end. It never throws: the stream is destroyed with what {@link Queryable.query} would
+   * reject with, or by `signal`. Without `timeoutMillis`.
+   */
+  stream<Row = any>(
+    text: string | QueryConfig,
+    values?: readonly unknown[] | null,
+    options?: StreamOptions,
+  ): RowStream<Row>;
+
+  /**
+   * @param text one COPY … FROM STDIN. The stream finishes when all is committed; what the server says of
+   *   the data comes at the end of it, as with psql
+   */
+  copyFrom(text: string): CopyFromStream;
+
+  /** @param text one COPY … TO STDOUT */
+  copyTo(text: string): CopyToStream;
+
+  /**
+   * Rows of values into a table, by COPY: all of them, or none. Values as in {@link QueryConfig.values}, except
+   * that bytes are for `bytea` columns only. Rejects with what the iterable throws, and as
+   * {@link Queryable.query} does.
+   * @param table its name, or schema and name; taken as they are, upper and lower case differ
+   * @param columns their names
+   * @param rows arrays of as many values
+   */
+  copyRows(
+    table: string | readonly [schema: string, name: string],
+    columns: readonly string[],
+    rows: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>,
+  ): Promise<{ rowCount: number }>;
+}
+
+/** What {@link Client.cursor} returns. Nothing else runs on the client before it has ended or is closed. */
+export interface Cursor<Row = any> {
+  /**
+   * Fewer rows than `count` are the last ones, none means the end. Reads at once are served in their order.
+   * Rejects as {@link Queryable.query} does, and with a RangeError for a `count` below 1.
+   */
+  read(count: number): Promise<Row[]>;
+  /** Cancels what is left. Resolves when the connection can be used again. */
+  close(): Promise<void>;
+  /** The same as {@link Cursor.close}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 // --- Client ----------------------------------------------------------------------
@@ -320,7 +489,7 @@ export interface ClientEvents {
   end: [];
 }
 
-export interface Client extends Queryable {}
+export interface Client extends Queryable, Transactional, Streamable {}
 
 /** One connection. It connects once; after {@link Client.end} make a new one. */
 export class Client extends EventEmitter {
@@ -342,9 +511,22 @@ export class Client extends EventEmitter {
   connect(): Promise<void>;
   connect(callback: (error: Error | null, client: Client | undefined) => void): void;
 
+  /** One statement's rows, so many at a time; the server is stopped between the reads. */
+  cursor<Row = any>(text: string | QueryConfig, values?: readonly unknown[] | null): Cursor<Row>;
+
+  /**
+   * Asks the server to cancel what it runs for this client, which then rejects with 57014, unless it was
+   * quicker. Resolves when nothing can be hit by it any more; what is sent meanwhile waits. Rejects with a
+   * {@link ConnectionError} when the server cannot be asked within 2 s.
+   */
+  cancel(): Promise<void>;
+
   /** Finishes what is in flight, then closes the connection. */
   end(): Promise<void>;
   end(callback: (error?: Error | null) => void): void;
+
+  /** The same as {@link Client.end}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 
   /**
    * A parser of this client alone.
@@ -405,6 +587,44 @@ export interface PoolClient extends Client {
    * @throws {PoolError} `ERR_PG_CONDUIT_RELEASED` the second time
    */
   release(error?: Error | boolean): void;
+  /** {@link PoolClient.release}, unless it was called; for `using`. */
+  [Symbol.dispose](): void;
+  /** {@link PoolClient.release}, unless it was called; for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Where a notification came from. */
+export interface NotificationSource {
+  channel: string;
+  /** Process id of the server's backend that sent it. */
+  processId: number;
+}
+
+/** Notifications may have been missed: the server was not listening for a while. */
+export interface NotificationGap {
+  channel: string;
+  /** Why the connection was lost. */
+  error: Error;
+}
+
+export interface ListenOptions {
+  /**
+   * Called when the server listens again after the connection was lost: what was sent meanwhile is lost,
+   * so look for what you may have missed. What is sent from now on comes.
+   */
+  onGap?: (gap: NotificationGap) => void;
+}
+
+/** What {@link Pool.listen} resolves to. */
+export interface Subscription {
+  readonly channel: string;
+  /**
+   * Ends it: from this call on the handler is not called any more. Resolves when the server does not listen
+   * for it any more. It needs no `this`, and may be called again.
+   */
+  readonly unlisten: () => Promise<void>;
+  /** {@link Subscription.unlisten}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Events of a {@link Pool} and what their listeners get. */
@@ -417,8 +637,11 @@ export interface PoolEvents {
   release: [error: Error | boolean | undefined, client: PoolClient];
   /** A connection was closed. */
   remove: [client: Client];
-  /** A connection was lost; its queries are rejected already. Without a listener nothing happens. */
-  error: [error: ConnectionError, client: Client];
+  /**
+   * A connection was lost; its queries are rejected already. Without a listener nothing happens. For the
+   * connection of {@link Pool.listen} also why it cannot be made again, once for each reason.
+   */
+  error: [error: ConnectionError | DatabaseError, client: Client];
 }
 
 /** Counts of a pool, or of one of its connections. */
@@ -472,7 +695,7 @@ export interface PoolStats extends QueryCounters {
   connections: ConnectionStats[];
 }
 
-export interface Pool extends Queryable {}
+export interface Pool extends Queryable, Transactional, Streamable {}
 
 /** Connections, opened as they are needed. */
 export class Pool extends EventEmitter {
@@ -500,6 +723,30 @@ export class Pool extends EventEmitter {
     ) => void,
   ): void;
 
+  /**
+   * Calls the handler for each notification on a channel, in the order in which the server sends them.
+   * All channels share one connection beside those of the pool. It is made again when it is lost, for as
+   * long as anybody listens; see {@link ListenOptions.onGap}. It keeps the process alive, except with
+   * {@link PoolOptions.allowExitOnIdle}. What a handler throws is an uncaught exception.
+   *
+   * Resolves when the server listens. Rejects with a {@link ParameterError}, a {@link PoolError}, or with
+   * what {@link Client.connect} rejects with; but while others listen already it waits for a server that
+   * went away, {@link ClientOptions.connectionTimeoutMillis} at most.
+   * @param channel taken as it is, upper and lower case differ; 63 bytes of UTF-8 at most
+   */
+  listen(
+    channel: string,
+    handler: (payload: string, source: NotificationSource) => void,
+    options?: ListenOptions,
+  ): Promise<Subscription>;
+
+  /**
+   * Sends a notification, on a shared connection and in a transaction of its own. Resolves when it is
+   * committed; rejects as {@link Queryable.query} does.
+   * @param payload less than 8000 bytes. Default: empty
+   */
+  notify(channel: string, payload?: string): Promise<void>;
+
   stats(): PoolStats;
 
   /**
@@ -508,6 +755,9 @@ export class Pool extends EventEmitter {
    */
   end(): Promise<void>;
   end(callback: (error?: Error | null) => void): void;
+
+  /** {@link Pool.end}, or the wait for it if it was called; for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 
   on<Event extends keyof PoolEvents>(
     event: Event,
@@ -711,6 +961,28 @@ export class ConnectionError extends ConduitError {
   code: string;
   errno?: number;
   syscall?: string;
+}
+
+export type TransactionErrorCode =
+  /** It was rolled back, since a statement has failed; see `cause`. */
+  | 'ERR_PG_CONDUIT_TRANSACTION_ABORTED'
+  /** It has ended and takes no statements. */
+  | 'ERR_PG_CONDUIT_TRANSACTION_ENDED';
+
+/**
+ * A transaction was rolled back though its function did not throw, or has ended. `outcome` is
+ * `'not-run'`, unless BEGIN itself has failed.
+ */
+export class TransactionError extends ConduitError {
+  code: TransactionErrorCode;
+}
+
+/**
+ * The caller has given up waiting, by the query's `signal` (name `AbortError`, `cause` the signal's reason)
+ * or its time limit. `outcome` is `'unknown'` when the server may be done with it, or still runs it.
+ */
+export class QueryAbortedError extends ConduitError {
+  code: 'ABORT_ERR' | 'ERR_PG_CONDUIT_QUERY_TIMEOUT';
 }
 
 export type PoolErrorCode =

@@ -10,8 +10,10 @@ const {
   OptionError,
   ParameterError,
   PoolError,
+  QueryAbortedError,
   ResultError,
   StatementRefusedError,
+  TransactionError,
 } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { Pool } = require('./pool');
@@ -33,6 +35,8 @@ module.exports = {
   OptionError,
   ParameterError,
   PoolError,
+  QueryAbortedError,
   ResultError,
   StatementRefusedError,
+  TransactionError,
 };

@@ -29,6 +29,8 @@ const { types } = require('./types');
  * @property {number} maxUses
  * @property {number} maxLifetimeSeconds
  * @property {boolean} allowExitOnIdle
+ * @property {number} leakWarningMillis 0: no warning
+ * @property {string} resetQuery '': none
  */
 
 /** @typedef {(value: any, name: string) => any} Check */
@@ -101,6 +103,9 @@ function typeSource(value, name) {
   return value;
 }
 
+/** What a session that was changed is reset by, unless the user knows better. */
+const DISCARD_ALL = 'DISCARD ALL';
+
 /**
  * Settings of our own: check and default.
  * @type {Record<string, { check: Check, default: unknown }>}
@@ -123,6 +128,8 @@ const SETTINGS = {
   maxUses: { check: limit, default: Infinity },
   maxLifetimeSeconds: { check: integer(0), default: 0 },
   allowExitOnIdle: { check: boolean, default: false },
+  leakWarningMillis: { check: integer(0), default: 0 },
+  resetQuery: { check: string, default: DISCARD_ALL },
 };
 
 /** Server settings that `pg` takes as options; they travel in libpq's `options`. */
@@ -294,4 +301,4 @@ function checkPorts(value) {
     .join(',');
 }
 
-module.exports = { parseOptions };
+module.exports = { parseOptions, DISCARD_ALL };

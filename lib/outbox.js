@@ -63,7 +63,8 @@ class Outbox {
 
   /** @param {Query} query that may run on this connection */
   submit(query) {
-    query.sharesSync = this.#mayShareSync(query);
+    const mode = query.syncGroup ?? this.#settings.syncGroup;
+    query.sharesSync = mode !== 'off' && this.#mayShareSync(query, mode) ? mode : false;
     const isHeld = this.#mustHold(query);
     this.#load.add(query);
     if (isHeld) this.#hold(query);
@@ -90,7 +91,7 @@ class Outbox {
       this.#connection.state === 'connecting' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work) ||
-      (work.sharesSync && this.#load.isBusy)
+      (work.sharesSync !== false && this.#load.isBusy)
     );
   }
 
@@ -159,19 +160,19 @@ class Outbox {
     this.syncs.endAlone(slot);
   }
 
-  /** @returns {Query[]} what was held back, and never will be sent */
+  /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
     const held = this.#held.splice(0);
     for (const work of held) this.#load.unhold(work);
-    const queries = held.flatMap((work) => (work instanceof Batch ? work.members : work));
-    for (const { size } of queries) this.#bytesInFlight += size;
-    return queries;
+    for (const { size } of held) this.#bytesInFlight += size;
+    return held;
   }
 
   /** @param {Query} query that is settled */
   forget(query) {
     this.#bytesInFlight -= query.size;
     if (query === this.#solo) this.#solo = undefined;
+    this.syncs.forget(query);
   }
 
   /**
@@ -179,12 +180,15 @@ class Outbox {
    * @param {readonly Query[]} queries that have not run, or were undone
    */
   sendAgain(queries) {
+    if (queries.length === 0) return;
     for (const query of queries) {
       query.reset();
       query.sharesSync = false;
       this.#bytesInFlight -= query.size;
     }
     delivery.afterDelivery(() => {
+      // It will have the connection to itself again.
+      if (queries.some((query) => query === this.#solo)) this.#solo = undefined;
       if (!this.#canSend) {
         for (const query of queries) {
           this.#bytesInFlight += query.size;
@@ -225,6 +229,7 @@ class Outbox {
     this.#connection.transactionStatus = -1;
     this.#bytesInFlight += query.size;
     query.slot = delivery.takeSlot(query);
+    query.trace?.sent(this.#connection);
     const flags = this.#int8Flags | unpreparedFlags(query.types);
     // Behind what was written so far.
     ticks.submit();
@@ -251,6 +256,7 @@ class Outbox {
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
     query.slot = delivery.takeSlot(query);
+    query.trace?.sent(this.#connection);
   }
 
   /**
@@ -287,17 +293,16 @@ class Outbox {
    * Whether others may stand before the same Sync: known to be cheap and, unless
    * the caller wants more, to read only.
    * @param {Query} query
+   * @param {'reads' | 'all'} mode
    */
-  #mayShareSync(query) {
-    const mode = query.syncGroup ?? this.#settings.syncGroup;
-    if (mode === 'off' || !this.#connection.isShared) return false;
-    const { info } = query;
+  #mayShareSync({ info, size }, mode) {
+    if (!this.#connection.isShared) return false;
     if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
     if (info.usesAlone > 0) {
       --info.usesAlone;
       return false;
     }
-    return info.averageMillis <= MAX_MEMBER_MILLIS && query.size <= MAX_MEMBER_BYTES;
+    return info.averageMillis <= MAX_MEMBER_MILLIS && size <= MAX_MEMBER_BYTES;
   }
 }
 

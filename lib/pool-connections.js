@@ -15,6 +15,8 @@ const { Member } = require('./pool-member');
  * @property {(error: Error) => void} onOpenFailed
  * @property {(member: Member, error: Error) => void} onLost
  * @property {(member: Member) => void} onClosed after onLost, if it was lost
+ * @property {(work: import('./query').Query | import('./batch').Batch) => boolean} onUnsent what a
+ *   connection that is lost has not sent yet; in the middle of a delivery
  * @property {() => void} onSettled a query is settled; in the middle of a delivery
  */
 
@@ -71,6 +73,7 @@ class PoolConnections {
   open() {
     const listener = this.#listener;
     const member = new Member(this.#settings, this.#registry, {
+      onUnsent: listener.onUnsent,
       onSettled: listener.onSettled,
       onLost: (error) => listener.onLost(member, error),
       onClosed: () => this.#onClosed(member),

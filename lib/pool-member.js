@@ -5,6 +5,7 @@
 
 const { Batch } = require('./batch');
 const { Client, POOL, connectionOf } = require('./client');
+const { DISCARD_ALL } = require('./options');
 const { Query } = require('./query');
 
 /** Lifetimes end between this part of the limit and all of it, so that a pool does not renew all of its connections at once. */
@@ -26,7 +27,7 @@ class Member {
   /**
    * @param {import('./options').Settings} settings
    * @param {import('./statement-registry').StatementRegistry} registry
-   * @param {Pick<import('./client').PoolSide, 'onSettled' | 'onLost' | 'onClosed'>} listener
+   * @param {Omit<import('./client').PoolSide, 'settings' | 'registry'>} listener
    */
   constructor(settings, registry, listener) {
     this.#settings = settings;
@@ -98,14 +99,17 @@ class Member {
    */
   async reset(hasInitialState) {
     const { connection } = this;
-    if (connection.hasTouchedSession && hasInitialState) return false;
+    const { resetQuery } = this.#settings;
+    // A text of the user's own is to make that state, too.
+    const losesState = hasInitialState && resetQuery === DISCARD_ALL;
+    if (connection.hasTouchedSession && losesState) return false;
     /** @type {string[]} */
     const texts = [];
     // 0 is known to be idle; anything else, with such statements, may be a transaction.
     if (connection.hasTouchedTransaction && connection.transactionStatus !== 0) {
       texts.push('ROLLBACK');
     }
-    if (connection.hasTouchedSession) texts.push('DISCARD ALL');
+    if (connection.hasTouchedSession && resetQuery !== '') texts.push(resetQuery);
     connection.hasTouchedTransaction = false;
     connection.hasTouchedSession = false;
     if (texts.length === 0) return true;
@@ -115,6 +119,8 @@ class Member {
     const outcomes = await Promise.allSettled(queries.map(({ promise }) => promise));
     connection.hasTouchedTransaction = false;
     connection.hasTouchedSession = false;
+    // It may have left a transaction open.
+    if (connection.transactionStatus > 0) return false;
     return outcomes.every(({ status }) => status === 'fulfilled');
   }
 }

@@ -8,17 +8,22 @@
 const { EventEmitter } = require('node:events');
 
 const { readBatch } = require('./batch');
-const { readOptions } = require('./client');
+const { readOptions, transactionsOf } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
 const { watch } = require('./deadline');
+const { traceQuery } = require('./diagnostics');
 const { PoolError, StatementRefusedError, copyError } = require('./errors');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
+const { copyRows } = require('./copy-rows');
+const { watchLoan } = require('./leak-warning');
+const { Listener, checkChannel, checkPayload } = require('./listener');
 const { PoolConnections } = require('./pool-connections');
 const { answer, callBack, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
+const { readTransaction } = require('./transaction-options');
 const { WaitingLine } = require('./waiting-line');
 
 /**
@@ -29,6 +34,7 @@ const { WaitingLine } = require('./waiting-line');
  * @typedef {import('./query-arguments').Callback} Callback
  * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
  * @typedef {(error?: Error | boolean) => void} Release
+ * @typedef {Client & Disposable & { release: Release }} LentClient
  */
 
 /** Opening a connection takes about so long: a longer queue is worth another one. */
@@ -44,11 +50,14 @@ class Pool extends EventEmitter {
   #queries;
   /** @type {WaitingLine<Borrower>} */
   #borrowers;
+  #listener;
   /** What waits for a connection without neighbours. @type {WeakMap<Query | Batch, Borrower>} */
   #waitingAlone = new WeakMap();
   #pumpPending = false;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
+  /** @type {Promise<void> | undefined} */
+  #ended = undefined;
 
   /**
    * @param {string | Record<string, any>} [config] connection string or
@@ -64,6 +73,7 @@ class Pool extends EventEmitter {
       onOpenFailed: (error) => this.#onOpenFailed(error),
       onLost: (member, error) => this.#onLost(member, error),
       onClosed: (member) => this.#onClosed(member),
+      onUnsent: (work) => this.#onUnsent(work),
       onSettled: () => this.#onSettled(),
     });
     const { connectionTimeoutMillis } = settings;
@@ -72,6 +82,9 @@ class Pool extends EventEmitter {
     );
     this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) =>
       reject(this.#timeoutError()),
+    );
+    this.#listener = new Listener(settings, this.#registry, (error, client) =>
+      this.#emitError(error, client),
     );
   }
 
@@ -133,8 +146,10 @@ class Pool extends EventEmitter {
     const refusal = this.#refuse() ?? query.refusal;
     const late =
       refusal ?? watch(query, this.#settings.query_timeout, (error) => this.#giveUp(query, error));
-    if (late !== undefined) query.reject(late);
-    else this.#dispatch(query);
+    traceQuery(query, () => {
+      if (late !== undefined) query.reject(late);
+      else this.#dispatch(query);
+    });
     return answer(query);
   }
 
@@ -203,6 +218,17 @@ class Pool extends EventEmitter {
   }
 
   /**
+   * Rows into a table, by COPY.
+   * @param {string | readonly [string, string]} table its name, or [schema, name]
+   * @param {readonly string[]} columns
+   * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
+   */
+  copyRows(table, columns, rows) {
+    return copyRows((text) => this.copyFrom(text), table, columns, rows);
+  }
+
+  /**
    * @param {string} text COPY … TO STDOUT
    * @returns {CopyTo}
    */
@@ -249,9 +275,9 @@ class Pool extends EventEmitter {
           this.#takeBack(member);
           return;
         }
+        // Not by its promise: a handler there would hide a rejection that nobody else handles.
+        work.onceSettled(() => this.#takeBack(member));
         member.submit(work);
-        const giveBack = () => this.#takeBack(member);
-        work.promise.then(giveBack, giveBack);
       },
       (error) => work.reject(error),
     );
@@ -308,11 +334,12 @@ class Pool extends EventEmitter {
 
   /**
    * A client of one's own, until its release().
-   * @param {(error: any, client?: Client & { release: Release }, release?: Release) => void} [callback]
-   * @returns {Promise<Client & { release: Release }> | undefined} nothing with a callback
+   * @param {(error: any, client?: LentClient, release?: Release) => void} [callback]
+   * @returns {Promise<LentClient> | undefined} nothing with a callback
    */
   connect(callback) {
-    const borrowed = this.#borrow().then((member) => this.#lend(member));
+    const loan = this.#watchLoan();
+    const borrowed = this.#borrow().then((member) => this.#lend(member, loan));
     if (callback === undefined) return borrowed;
     callBack(borrowed, (error, client) =>
       error === null
@@ -339,11 +366,40 @@ class Pool extends EventEmitter {
     });
   }
 
-  /** @param {Member} member */
-  #lend(member) {
+  /**
+   * BEGIN travels with the first statement, COMMIT follows when the function is
+   * done, ROLLBACK when it throws.
+   * @template T
+   * @param {import('./transaction').Body<T>} fn gets the transaction, which takes its statements
+   * @param {Record<string, any>} [options] isolationLevel, readOnly, deferrable, retry
+   * @returns {Promise<T>} what the function returns
+   */
+  async transaction(fn, options) {
+    readTransaction(fn, options);
+    const loan = this.#watchLoan();
+    const member = await this.#borrow();
+    loan?.start();
+    transactionsOf(member.client).open();
+    try {
+      return await member.client.transaction(fn, options);
+    } finally {
+      loan?.stop();
+      this.#takeBack(member);
+    }
+  }
+
+  #watchLoan() {
+    const { leakWarningMillis } = this.#settings;
+    return leakWarningMillis > 0 ? watchLoan(leakWarningMillis) : undefined;
+  }
+
+  /** @param {Member} member @param {ReturnType<typeof watchLoan>} [loan] */
+  #lend(member, loan) {
     const { client } = member;
     let isLent = true;
-    const lent = /** @type {Client & { release: Release }} */ (client);
+    loan?.start();
+    transactionsOf(client).open();
+    const lent = /** @type {LentClient} */ (client);
     lent.release = (error) => {
       if (!isLent) {
         throw new PoolError(
@@ -352,8 +408,16 @@ class Pool extends EventEmitter {
         );
       }
       isLent = false;
+      loan?.stop();
       this.#emitNow('release', error, client);
       this.#takeBack(member, Boolean(error));
+    };
+    // Made anew for each borrower, so that nobody disposes of what another one has.
+    lent[Symbol.dispose] = () => {
+      if (isLent) lent.release();
+    };
+    lent[Symbol.asyncDispose] = async () => {
+      if (isLent) lent.release();
     };
     this.#emitNow('acquire', client);
     return lent;
@@ -364,6 +428,7 @@ class Pool extends EventEmitter {
    * @param {boolean} [isBroken] the borrower does not want it to be used again
    */
   async #takeBack(member, isBroken = false) {
+    transactionsOf(member.client).close();
     if (!this.#connections.members.has(member)) return;
     if (isBroken) {
       member.become('leaving');
@@ -376,6 +441,36 @@ class Pool extends EventEmitter {
     if (isUsable && !member.isSpent) this.#connections.share(member);
     else this.#connections.retire(member);
     this.#pump();
+  }
+
+  // --- Notifications ------------------------------------------------------------
+
+  /**
+   * Calls the handler for each notification, on a connection beside the others.
+   * @param {string} channel
+   * @param {import('./listener').Handler} handler
+   * @param {{ onGap?: import('./listener').OnGap }} [options]
+   */
+  async listen(channel, handler, options) {
+    const refusal = this.#refuse();
+    if (refusal !== undefined) throw refusal;
+    return this.#listener.listen(channel, handler, options);
+  }
+
+  /**
+   * @param {string} channel
+   * @param {string} [payload]
+   * @returns {Promise<void>} when it is committed
+   */
+  async notify(channel, payload = '') {
+    checkChannel(channel);
+    checkPayload(payload);
+    // In a transaction with others the server would merge it with those that say the same.
+    await this.query({
+      text: 'select pg_notify($1, $2)',
+      values: [channel, payload],
+      syncGroup: 'off',
+    });
   }
 
   // --- The waiting lines --------------------------------------------------------
@@ -417,6 +512,19 @@ class Pool extends EventEmitter {
         'ERR_PG_CONDUIT_POOL_FULL',
       ),
     );
+  }
+
+  /**
+   * Its connection was lost before it was sent: another one does as well.
+   * @param {Query | Batch} work
+   */
+  #onUnsent(work) {
+    afterDelivery(() => {
+      if (work.isSettled) return;
+      work.connection = undefined;
+      this.#runShared(work);
+    });
+    return true;
   }
 
   #onSettled() {
@@ -503,9 +611,12 @@ class Pool extends EventEmitter {
   /** @param {Member} member @param {Error} error */
   #onLost(member, error) {
     // Who has borrowed it hears it from the client.
-    if (member.state !== 'exclusive' && this.listenerCount('error') > 0) {
-      process.nextTick(() => this.emit('error', error, member.client));
-    }
+    if (member.state !== 'exclusive') this.#emitError(error, member.client);
+  }
+
+  /** @param {Error} error @param {Client} client */
+  #emitError(error, client) {
+    if (this.listenerCount('error') > 0) process.nextTick(() => this.emit('error', error, client));
   }
 
   /** @param {Member} member */
@@ -524,19 +635,26 @@ class Pool extends EventEmitter {
    */
   end(callback) {
     const ended = this.#end();
+    this.#ended ??= ended;
     if (callback === undefined) return ended;
     callBack(ended, (error) => callback(error));
     return undefined;
+  }
+
+  /** Ends it, or waits for its end. */
+  async [Symbol.asyncDispose]() {
+    await (this.#ended ?? this.end());
   }
 
   async #end() {
     if (this.ending) {
       throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
     }
-    await new Promise((resolve) => {
+    const membersEnded = new Promise((resolve) => {
       this.#whenEnded = () => resolve(undefined);
       this.#pump();
     });
+    await Promise.all([membersEnded, this.#listener.end()]);
     this.#connections.stopTimers();
   }
 

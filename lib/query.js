@@ -22,8 +22,7 @@ const TAG = /^([A-Za-z]+)(?: (\d+))?(?: (\d+))?/;
 const INSERT = commandTags.indexOf('INSERT');
 
 class Query {
-  /** @type {Connection} set when it is submitted */
-  // @ts-expect-error not before
+  /** @type {any} the Connection, once it is submitted to one */
   connection = undefined;
   /** @type {StatementInfo} */
   // @ts-expect-error not before it is submitted
@@ -33,8 +32,9 @@ class Query {
   batch = undefined;
   /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
   group = undefined;
-  /** Whether it may be a member of one, and whether it was one of one that failed. */
+  /** Whether it may be a member of one, and with whom. @type {false | 'reads' | 'all'} */
   sharesSync = false;
+  /** It was a member of one that failed. */
   wasUndone = false;
   /** @type {Statement | undefined} the prepared statement that it executes */
   statement = undefined;
@@ -70,6 +70,8 @@ class Query {
    */
   results = undefined;
   isSettled = false;
+  /** @type {import('./diagnostics').QueryTrace | undefined} while somebody listens */
+  trace = undefined;
   /** Its rows are passed on as they come. */
   isStreamed = false;
   /** It is a COPY of this side. */
@@ -112,12 +114,26 @@ class Query {
   resolve(value) {
     if (this.isSettled) return;
     this.#settle();
+    this.trace?.settled(value);
     /** @type {(value: any) => void} */ (this.settle)(value);
   }
 
   #settle() {
     this.isSettled = true;
     this.whenSettled?.();
+  }
+
+  /**
+   * Unlike a handler of its promise, this does not hide a rejection that nobody
+   * else handles. It may run in the middle of a delivery.
+   * @param {() => void} callback
+   */
+  onceSettled(callback) {
+    const { whenSettled } = this;
+    this.whenSettled = () => {
+      whenSettled?.();
+      callback();
+    };
   }
 
   /**
@@ -201,7 +217,11 @@ class Query {
 
   /** @param {boolean} _isBinary @param {number} _columns */
   copyOut(_isBinary, _columns) {
-    this.error ??= copyError();
+    if (this.error !== undefined) return;
+    const error = copyError();
+    // Nothing stops the server: what stands beside it is done.
+    error.outcome = 'unknown';
+    this.error = error;
   }
 
   /** @param {Buffer} _data */
@@ -212,6 +232,11 @@ class Query {
   /** @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
   failed(failedPhase, diagnostics) {
     if (failedPhase === phase.parse) this.parseFailed = true;
+    if (diagnostics.C === undefined) {
+      // libpq's own words: it could not read the answer, and the server knows of no error.
+      this.error ??= new ResultError(`the answer cannot be read: ${diagnostics.M}`);
+      return;
+    }
     if (diagnostics.V === 'FATAL' || diagnostics.V === 'PANIC') this.wasFatal = true;
     this.hasFailed = true;
     this.error ??= new DatabaseError(diagnostics);
@@ -293,6 +318,7 @@ class Query {
   reject(error) {
     if (this.isSettled) return;
     this.#settle();
+    this.trace?.settled(undefined, error);
     // An async function that is pending when it captures the stack: V8 then
     // finds the callers that await the promise, and a query that succeeds pays
     // nothing for it.

@@ -3,6 +3,7 @@
 // The rows of a query as a Readable. Made by client.js and pool.js.
 
 const { Readable, addAbortSignal } = require('node:stream');
+const { abortError } = require('./deadline');
 const { ParameterError } = require('./errors');
 
 /** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
@@ -39,6 +40,11 @@ class RowStream extends Readable {
     if (!wantsMore) this.#query.pause();
   }
 
+  /** @param {Error} error */
+  onUnreadable(error) {
+    this.destroy(error);
+  }
+
   /** @override */
   _read() {
     this.#query.resume();
@@ -69,9 +75,11 @@ function openStream(query, options, giveUp, start) {
   const { batchSize = BATCH_SIZE } = options ?? {};
   const isCount = Number.isInteger(batchSize) && batchSize > 0;
   if (!isCount) query.refusal ??= new ParameterError('batchSize must be a whole number, from 1 on');
+  // Before it is submitted there is nothing to be cancelled.
+  if (query.signal?.aborted) query.refusal ??= abortError(query.signal);
   const stream = new RowStream(query, isCount ? batchSize : BATCH_SIZE, giveUp);
-  if (query.signal !== undefined) addAbortSignal(query.signal, stream);
   start();
+  if (query.signal !== undefined && !query.signal.aborted) addAbortSignal(query.signal, stream);
   return stream;
 }
 

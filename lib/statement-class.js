@@ -37,13 +37,13 @@ const EXCLUSIVE =
 const REASONS = {
   transaction: {
     why: 'the statements of other callers would become part of the transaction',
-    instead: EXCLUSIVE,
+    instead: `Use pool.transaction(). Or: ${EXCLUSIVE}`,
   },
   transactionOnly: { why: 'it works inside a transaction only', instead: EXCLUSIVE },
   setting: { why: 'it would change the session of other callers too', instead: EXCLUSIVE },
   listen: {
     why: 'the pool may close the connection or lend it to others at any time',
-    instead: EXCLUSIVE,
+    instead: `Use pool.listen(channel, handler), which has a connection for it. Or: ${EXCLUSIVE}`,
   },
   cursor: { why: 'a cursor belongs to one session', instead: EXCLUSIVE },
   prepare: {
@@ -57,8 +57,8 @@ const REASONS = {
     instead: `Take pg_advisory_xact_lock(), which ends with the transaction. Or: ${EXCLUSIVE}`,
   },
   copy: {
-    why: 'it speaks a protocol of its own, which this driver does not support yet',
-    instead: 'Send rows with INSERT ... SELECT unnest($1::...[]), or use psql',
+    why: 'it speaks a protocol of its own',
+    instead: 'Use copyFrom() or copyTo()',
   },
 };
 

@@ -5,6 +5,7 @@
 // bounded. Called by client.js and pool.js; statement-cache.js holds what one
 // connection has prepared.
 
+const { callsKnownFunctionsOnly } = require('./known-functions');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 
@@ -20,6 +21,9 @@ const HEAD_LENGTH = 256;
 
 /** After it has failed, which it may do again. */
 const USES_ALONE = 64;
+
+/** What others in the same transaction would notice, or swallow. */
+const IS_NOTICED = /\b(?:set_config|pg_notify)\b/i;
 
 /** In a statement that only reads, these stand in names and literals at most. */
 const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
@@ -54,6 +58,8 @@ class StatementInfo {
     this.isSeveral = statements.length > 1;
     const classes = this.isSeveral ? statements.map(classifyStatement) : [this.class];
     this.touchesSession = classes.some(({ kind }) => kind === 'session');
+    /** The COPY protocol would come in the middle. */
+    this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
     this.touchesTransaction = classes.some(({ kind }) => kind === 'transaction');
     this.uses = 0;
     /** It takes all prepared statements away. */
@@ -81,9 +87,13 @@ class StatementInfo {
   /** @param {string | null} command first word of its command tag */
   learnEffect(command) {
     if (this.effect !== 'unknown' || command === null) return;
-    const effect = EFFECTS[command] ?? 'other';
-    this.effect = effect === 'read' && MAY_WRITE.test(this.text) ? 'write' : effect;
-    if (this.class.kind !== 'plain' || this.mayCommitInside) this.effect = 'other';
+    const { text } = this;
+    this.effect = EFFECTS[command] ?? 'other';
+    if (this.class.kind !== 'plain' || this.mayCommitInside || IS_NOTICED.test(text)) {
+      this.effect = 'other';
+    } else if (this.effect === 'read') {
+      if (MAY_WRITE.test(text) || !callsKnownFunctionsOnly(text)) this.effect = 'write';
+    }
   }
 
   /** @param {number} millis */

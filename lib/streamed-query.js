@@ -11,6 +11,7 @@ const { Query } = require('./query');
  * Who takes the rows.
  * @typedef {object} RowSink
  * @property {(rows: any[]) => void} onRows
+ * @property {(error: Error) => void} onUnreadable a row has no JavaScript value; no others come
  */
 
 class StreamedQuery extends Query {
@@ -30,8 +31,11 @@ class StreamedQuery extends Query {
    * @param {Parameters<Query['addRows']>} parameters
    */
   addRows(...parameters) {
+    const wasReadable = this.error === undefined;
     super.addRows(...parameters);
-    const { result } = this;
+    const { error, result } = this;
+    // The rest is not worth waiting for.
+    if (wasReadable && error !== undefined) afterDelivery(() => this.sink?.onUnreadable(error));
     if (result === undefined || result.rows.length === 0) return;
     const { rows } = result;
     result.rows = [];

@@ -30,6 +30,8 @@ class SyncGroup {
   group = undefined;
   /** Why the commit failed. @type {DatabaseError | undefined} */
   error = undefined;
+  /** The last words of a server or a pooler, which prove nothing. */
+  wasFatal = false;
   expectedMillis = 0;
   size = 0;
   /** @type {Query[]} */
@@ -61,7 +63,8 @@ class SyncGroup {
 
   /** The server has undone what all of them did: an error ends the transaction that they share. */
   get isUndone() {
-    return this.error !== undefined || this.members.some(({ hasFailed }) => hasFailed);
+    if (this.error !== undefined) return !this.wasFatal;
+    return this.members.some((query) => query.hasFailed && !query.wasSkipped && !query.wasFatal);
   }
 
   // --- What delivery.js reports about the slot ---------------------------------
@@ -69,6 +72,10 @@ class SyncGroup {
   /** @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
   failed(phase, diagnostics) {
     this.error ??= new DatabaseError(diagnostics);
+    if (diagnostics.V === 'FATAL' || diagnostics.V === 'PANIC') {
+      this.wasFatal = true;
+      this.connection.onNotice(diagnostics);
+    }
   }
 
   /** @returns {boolean} nothing else comes for the slot */
@@ -131,9 +138,16 @@ class SyncWriter {
     ticks.writeSync(this.#id, slot);
   }
 
+  /** @param {Query} query that is settled: it is not to be kept */
+  forget(query) {
+    if (query === this.#last) this.#last = undefined;
+  }
+
   /** Ends a query, together with those before it if they have room. @param {Query} query */
   endShared(query) {
-    const last = this.#tick === ticks.current() ? this.#last : undefined;
+    // Who only wants the company of reads gets no other.
+    const isOpen = this.#tick === ticks.current() && this.#last?.sharesSync === query.sharesSync;
+    const last = isOpen ? this.#last : undefined;
     this.#last = query;
     this.#tick = ticks.current();
     if (last !== undefined && (last.group === undefined || last.group.hasRoomFor(query))) {

@@ -69,6 +69,7 @@ class WaitingLine {
     for (let index = this.#first; index < this.#entries.length; ++index) {
       if (this.#entries[index].item === item) {
         this.#entries.splice(index, 1);
+        if (this.length === 0) clearTimeout(this.#timer);
         return true;
       }
     }

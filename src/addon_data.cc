@@ -155,7 +155,8 @@ void AddonData::ReadCommands() {
   command_data_[kHeaderUsed] = kHeaderSize;
   command_data_[kHeaderTextLength] = 0;
   command_data_[kHeaderBytesLength] = 0;
-  ++command_data_[kHeaderTicks];
+  const uint32_t ticks = static_cast<uint32_t>(command_data_[kHeaderTicks]) + 1;
+  command_data_[kHeaderTicks] = static_cast<int32_t>(ticks);
   turn_->MarkSend();
   const bool read =
       used <= command_capacity_ && bytes <= byte_capacity_ &&

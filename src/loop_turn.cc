@@ -9,7 +9,7 @@ namespace pg_conduit {
 
 namespace {
 
-// A poll that took longer has slept: what woke it came just then.
+// A poll that has slept for longer was woken by what came just then.
 constexpr uint64_t kSleptNanos = 20000;
 
 }  // namespace
@@ -24,7 +24,7 @@ struct LoopTurn::Handles {
 };
 
 LoopTurn::LoopTurn(uv_loop_t* loop, HandleCount* handles, Owner* owner)
-    : handles_(new Handles()), owner_(owner) {
+    : loop_(loop), handles_(new Handles()), owner_(owner) {
   handles_->count = handles;
   handles_->turn = this;
   handles_->open = 3;
@@ -88,20 +88,27 @@ void LoopTurn::Prepare() {
   flushing_.clear();
   // Sending and flushing read answers too; the loop must not sleep on them.
   if (owner_->HasDelivery()) RequestDelivery();
+  // What the poll brings has arrived later than what was read here.
+  arrival_ = Arrival{0, 0};
   polls_at_ = uv_hrtime();
+  idle_at_ = uv_metrics_idle_time(loop_);
 }
 
 const LoopTurn::Arrival& LoopTurn::arrival() {
   if (arrival_.latest != 0) return arrival_;
   const uint64_t now = uv_hrtime();
-  const bool has_slept = polls_at_ != 0 && now - polls_at_ > kSleptNanos;
-  arrival_ = Arrival{has_slept ? now : polled_at_, now};
+  // Not the time since: what another socket has brought may have kept JavaScript
+  // busy meanwhile.
+  const uint64_t slept = polls_at_ == 0 ? 0 : Slept();
+  arrival_ = Arrival{slept > kSleptNanos ? polls_at_ + slept : polled_at_, now};
   return arrival_;
 }
 
+uint64_t LoopTurn::Slept() const { return uv_metrics_idle_time(loop_) - idle_at_; }
+
 void LoopTurn::Check() {
   uv_idle_stop(&handles_->idle);
-  polled_at_ = uv_hrtime();
+  polled_at_ = polls_at_ + Slept();
   arrival_ = Arrival{0, 0};
   polls_at_ = 0;
   owner_->Deliver();

@@ -59,14 +59,17 @@ class LoopTurn {
 
   void Prepare();
   void Check();
+  uint64_t Slept() const;
 
+  uv_loop_t* loop_;
   Handles* handles_;  // freed when all of them are closed
   Owner* owner_;
   std::vector<Pipeline*> dirty_;
   std::vector<Pipeline*> flushing_;
   uint64_t sent_at_ = 0;
   uint64_t polls_at_ = 0;   // when this turn began to poll; 0 while it does not
-  uint64_t polled_at_ = 0;  // when the last turn had polled
+  uint64_t idle_at_ = 0;    // how long the loop had slept in all by then
+  uint64_t polled_at_ = 0;  // when the last turn's poll returned
   Arrival arrival_{0, 0};   // in this turn; 0 while nobody has asked
 };
 

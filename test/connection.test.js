@@ -25,34 +25,39 @@ describe('Connection', function () {
       const queries = Array.from({ length: 100 }, (_, i) => client.query(texts[i % texts.length]));
       queries.push(client.query('select $1', ['\0']), client.query('select $1::int', ['x']));
       assert.ok(connection.inFlight >= 101 && connection.inFlight <= 102);
-      assert.ok(connection.expectedMillis > 0);
-      assert.ok(connection.slowInFlight > 0);
+      assert.ok(connection.load.expectedMillis > 0);
+      assert.ok(connection.load.unknown > 0);
       await Promise.allSettled(queries);
       assert.equal(connection.inFlight, 0);
-      assert.equal(connection.expectedMillis, 0);
-      assert.equal(connection.slowInFlight, 0);
+      assert.equal(connection.load.expectedMillis, 0);
+      assert.equal(connection.load.unknown, 0);
+      assert.equal(connection.load.isBlocked(performance.now() + 1000), false);
       assert.equal(connection.settled, queries.length);
       assert.equal(connection.counters().pending, 0);
     });
 
     it('and knows that it is blocked by a slow statement, or an overdue one', async () => {
       const client = await newClient();
-      const connection = connectionOf(client);
+      const { load } = connectionOf(client);
       const text = 'select pg_advisory_xact_lock($1::bigint)';
       for (let i = 0; i < 20; ++i) await client.query(text, [LOCK]);
-      assert.equal(connection.isBlocked(performance.now()), false);
+      assert.equal(load.isBlocked(performance.now()), false);
       await observer.lock(LOCK);
       const query = client.query(text, [LOCK]);
       const now = performance.now();
-      assert.equal(connection.isBlocked(now), false, 'it is known as fast');
-      assert.equal(connection.isBlocked(now + 1000), true, 'it is overdue');
+      assert.equal(load.isBlocked(now), false, 'it is known as fast');
+      assert.equal(load.isBlocked(now + 1000), true, 'it is overdue');
       await observer.unlock(LOCK);
       await query;
-      assert.equal(connection.isBlocked(performance.now() + 1000), false);
+      assert.equal(load.isBlocked(performance.now() + 1000), false);
 
-      const slow = client.query('select pg_sleep(0.01)');
-      assert.equal(connection.isBlocked(performance.now()), true);
+      const unseen = client.query('select pg_sleep(0.05)');
+      assert.equal(load.isBlocked(performance.now()), false, 'it was never seen');
+      await unseen;
+      const slow = client.query('select pg_sleep(0.05)');
+      assert.equal(load.isBlocked(performance.now()), true, 'it is known as slow');
       await slow;
+      assert.equal(load.isBlocked(performance.now()), false);
     });
 
     it('of the time that a statement takes by itself, not of its place in the line', async () => {

@@ -25,9 +25,11 @@ const NAMES = [
   'ParameterError',
   'Pool',
   'PoolError',
+  'QueryAbortedError',
   'Result',
   'ResultError',
   'StatementRefusedError',
+  'TransactionError',
   'TypeOverrides',
   'escapeIdentifier',
   'escapeLiteral',
@@ -124,7 +126,9 @@ describe('the package', function () {
           ([, member]) => member,
         );
         for (const member of Object.getOwnPropertyNames(require('..')[name].prototype)) {
-          if (member === 'query') continue; // in Queryable
+          // in Queryable, Transactional and Streamable
+          if (['query', 'batch', 'transaction'].includes(member)) continue;
+          if (['stream', 'copyFrom', 'copyTo', 'copyRows'].includes(member)) continue;
           assert.ok(declared.includes(member), `${name}.${member} is not declared`);
         }
       }
@@ -180,7 +184,7 @@ describe('the package', function () {
       const extension = /^import /m.test(code) ? 'mjs' : 'cjs';
       const file = `${page.replace(/\W/g, '-')}-${line}.${extension}`;
 
-      if (code.includes('.listen(')) {
+      if (code.includes('server.listen(')) {
         it(`${page}:${line} serves, and ends when it is told to`, async () => {
           const run = start(file, code);
           while (!/\d+\s/.test(run.output)) {

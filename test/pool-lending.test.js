@@ -4,6 +4,9 @@
 // and the next one gets it clean.
 
 const assert = require('node:assert/strict');
+const { OptionError } = require('..');
+const { errorOf } = require('./support/outcomes');
+const { until } = require('./support/outside');
 const { PID, newPool, pidOf, pidsOf, teach, usePools } = require('./support/pools');
 
 describe('Pool', function () {
@@ -243,6 +246,154 @@ describe('Pool', function () {
       await client.end();
       client.release();
       assert.notEqual(pidOf(await pool.query(PID)), client.processID);
+    });
+  });
+
+  describe('resets a session that was changed with resetQuery', () => {
+    const look =
+      "select current_setting('work_mem') as work_mem, pg_backend_pid() as pid, " +
+      "to_regclass('pg_temp.mine') is null as gone";
+
+    const soil = async (pool) => {
+      const client = await pool.connect();
+      await client.query("set work_mem = '123kB'");
+      await client.query('create temp table mine (i int)');
+      client.release();
+      return client.processID;
+    };
+
+    it('instead of DISCARD ALL', async () => {
+      const pool = newPool({ max: 1, resetQuery: "set work_mem = '234kB'" });
+      const pid = await soil(pool);
+      assert.deepEqual((await pool.query(look)).rows, [{ work_mem: '234kB', pid, gone: false }]);
+    });
+
+    it('which may be several statements', async () => {
+      const pool = newPool({ max: 1, resetQuery: 'reset all; discard temp' });
+      const { rows: before } = await pool.query(look);
+      const pid = await soil(pool);
+      assert.deepEqual((await pool.query(look)).rows, before);
+      assert.equal(before[0].pid, pid);
+    });
+
+    it('or not at all, if it is empty', async () => {
+      const pool = newPool({ max: 1, resetQuery: '' });
+      const pid = await soil(pool);
+      assert.deepEqual((await pool.query(look)).rows, [{ work_mem: '123kB', pid, gone: false }]);
+      const client = await pool.connect();
+      await client.query('begin');
+      client.release();
+      await pool.query('vacuum pg_catalog.pg_am');
+    });
+
+    it('also where a listener of connect has set the session up', async () => {
+      const pool = newPool({ max: 1, resetQuery: "set work_mem = '234kB'" });
+      pool.on('connect', (client) => client.query("set work_mem = '234kB'"));
+      const pid = await soil(pool);
+      assert.deepEqual((await pool.query(look)).rows, [{ work_mem: '234kB', pid, gone: false }]);
+    });
+
+    it('and replaces the connection when that fails, or leaves a transaction open', async () => {
+      for (const resetQuery of ['select 1 / 0', 'begin']) {
+        const pool = newPool({ max: 1, resetQuery });
+        const pid = await soil(pool);
+        assert.notEqual(pidOf(await pool.query(PID)), pid);
+      }
+    });
+
+    it('only then', async () => {
+      const pool = newPool({ max: 1, resetQuery: 'select 1 / 0' });
+      const client = await pool.connect();
+      await client.query('select 1');
+      client.release();
+      assert.equal(pidOf(await pool.query(PID)), client.processID);
+      await pool.transaction((tx) => tx.query('select 1'));
+      assert.equal(pidOf(await pool.query(PID)), client.processID);
+    });
+
+    it('which is a text', async () => {
+      for (const resetQuery of [1, true, 'discard\0all']) {
+        const error = await errorOf(newPool({ resetQuery }).query('select 1'));
+        assert.ok(error instanceof OptionError);
+        assert.match(error.message, /option "resetQuery"/);
+      }
+    });
+  });
+
+  describe('with leakWarningMillis', () => {
+    /** Warnings while it runs. */
+    const collect = async (run) => {
+      const warnings = [];
+      const note = (warning) => {
+        if (warning.name === 'PoolLeakWarning') warnings.push(warning);
+      };
+      // Node's own listener prints them.
+      const others = process.listeners('warning');
+      process.removeAllListeners('warning').on('warning', note);
+      try {
+        await run(warnings);
+      } finally {
+        process.off('warning', note);
+        for (const listener of others) process.on('warning', listener);
+      }
+      return warnings;
+    };
+
+    async function borrowAndForget(pool) {
+      return pool.connect();
+    }
+
+    it('warns once of a client that is not released, and says who has borrowed it', async () => {
+      const pool = newPool({ max: 2, leakWarningMillis: 10 });
+      const warnings = await collect(async (seen) => {
+        // This one comes back.
+        (await pool.connect()).release();
+        const leaked = await borrowAndForget(pool);
+        await until('it warns', () => seen.length > 0);
+        leaked.release();
+        const other = await borrowAndForget(pool);
+        await until('it warns again', () => seen.length > 1);
+        other.release();
+      });
+      assert.equal(warnings.length, 2);
+      for (const { message, code, stack, detail } of warnings) {
+        assert.match(message, /not given back within 10 ms \(leakWarningMillis\)/);
+        assert.equal(code, 'PG_CONDUIT_POOL_LEAK');
+        assert.match(stack, /borrowAndForget/);
+        assert.match(detail, /borrowed here:[^]*borrowAndForget/);
+      }
+    });
+
+    it('warns of a transaction whose function does not end', async () => {
+      const pool = newPool({ max: 1, leakWarningMillis: 10 });
+      async function dawdle(seen) {
+        await pool.transaction(async (tx) => {
+          await tx.query('select 1');
+          await until('it warns', () => seen.length > 0);
+        });
+      }
+      const [{ stack }] = await collect(dawdle);
+      assert.match(stack, /dawdle/);
+    });
+
+    it('does not count the wait for a connection', async () => {
+      const pool = newPool({ max: 1, leakWarningMillis: 10 });
+      const warnings = await collect(async () => {
+        const query = pool.query('select pg_sleep(0.05)');
+        (await pool.connect()).release();
+        await query;
+      });
+      assert.deepEqual(warnings, []);
+    });
+
+    it('is off by default', async () => {
+      const pool = newPool({ max: 1 });
+      const warnings = await collect(async () => {
+        const client = await pool.connect();
+        await client.query('select pg_sleep(0.05)');
+        client.release();
+      });
+      assert.deepEqual(warnings, []);
     });
   });
 });

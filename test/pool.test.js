@@ -337,22 +337,41 @@ describe('Pool', function () {
       assert.deepEqual({ queries, syncs }, { queries: 10, syncs: 10 });
     });
 
-    it('shows one Sync for each query, but one flush for all queries of a tick', async () => {
-      const pool = newPool({ max: 1 });
-      await pool.query(PID);
+    /** What is sent for bursts of 100 queries, each burst in one tick. */
+    async function countBursts(pool, bursts) {
       const before = pool.stats();
-      const bursts = 50;
-      const count = 100 * bursts;
       for (let burst = 0; burst < bursts; ++burst) {
         await Promise.all(
           Array.from({ length: 100 }, (_, i) => pool.query('select $1::int as i', [i])),
         );
       }
       const after = pool.stats();
-      assert.equal(after.queries - before.queries, count);
-      assert.equal(after.syncs - before.syncs, count);
-      assert.ok(after.flushes - before.flushes < 2 * bursts);
-      assert.ok(after.wakeups - before.wakeups <= count);
+      const names = ['queries', 'syncs', 'flushes', 'wakeups'];
+      return Object.fromEntries(names.map((name) => [name, after[name] - before[name]]));
+    }
+
+    it('shows one flush for all queries of a tick, and with syncGroup: off a Sync for each', async () => {
+      const pool = newPool({ max: 1, syncGroup: 'off' });
+      await pool.query(PID);
+      const bursts = 50;
+      const { queries, syncs, flushes, wakeups } = await countBursts(pool, bursts);
+      assert.equal(queries, 100 * bursts);
+      assert.equal(syncs, queries);
+      assert.ok(flushes < 2 * bursts, `${flushes} flushes`);
+      assert.ok(wakeups <= queries, `${wakeups} wake-ups`);
+    });
+
+    it('shows that known reads share Syncs', async () => {
+      const pool = newPool({ max: 1 });
+      await until('they share Syncs', async () => {
+        const { queries, syncs } = await countBursts(pool, 5);
+        assert.equal(queries, 500);
+        assert.ok(syncs <= queries);
+        return syncs <= 0.2 * queries;
+      });
+      const { queries, syncs, wakeups } = await countBursts(pool, 50);
+      assert.ok(syncs >= queries / 32 && syncs <= 0.3 * queries, `${syncs} Syncs`);
+      assert.ok(wakeups <= queries, `${wakeups} wake-ups`);
     });
   });
 

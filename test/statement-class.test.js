@@ -294,7 +294,7 @@ describe('classifyStatement', () => {
     // On a client of one's own it cannot run either.
     assert.match(
       classifyStatement('copy t from stdin').refusal,
-      /^COPY .+ not support yet\. Send .+\.$/,
+      /^COPY .+ cannot run here: .+ Use copyFrom\(\) or copyTo\(\)\.$/,
     );
     assert.match(classifyStatement('select pg_advisory_lock(1)').refusal, /pg_advisory_xact_lock/);
     for (const text of ['select 1', 'vacuum', "commit prepared 'x'", "copy t to '/x'"]) {

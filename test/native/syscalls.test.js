@@ -27,12 +27,12 @@ if (process.platform === 'linux') {
     let runs = 0;
 
     /**
-     * @param {{ driver?: string, queries: number, concurrency: number }} options
+     * @param {{ driver?: string, queries: number, concurrency: number, given?: object }} options
      * @returns {Promise<Record<string, any>>} counts between the first and the last query
      */
-    async function count({ driver = 'pg-conduit', queries, concurrency }) {
+    async function count({ driver = 'pg-conduit', queries, concurrency, given = {} }) {
       const ended = await runFixture('load.js', {
-        args: [driver, String(queries), String(concurrency)],
+        args: [driver, String(queries), String(concurrency), JSON.stringify(given)],
         env: {
           LD_PRELOAD: [path.join(folder, 'count.so'), process.env.LD_PRELOAD]
             .filter(Boolean)
@@ -50,9 +50,9 @@ if (process.platform === 'linux') {
       assert.ok(reads >= 500, `${reads} reads`);
     });
 
-    it('are far fewer than queries, where many come in a tick, though each has a Sync', async () => {
+    it('are far fewer than queries, where many come in a tick, even if each has a Sync', async () => {
       const queries = 5000;
-      const counts = await count({ queries, concurrency: 100 });
+      const counts = await count({ queries, concurrency: 100, given: { syncGroup: 'off' } });
       const { writes, reads, syncs, flushes, bytesWritten } = counts;
       assert.equal(syncs, queries);
       assert.ok(writes > 0 && writes < 0.05 * queries, `${writes} writes`);
@@ -61,6 +61,17 @@ if (process.platform === 'linux') {
       assert.ok(writes <= flushes + 0.05 * queries, `${writes} writes, ${flushes} flushes`);
       // Bind, Execute and Sync at the least.
       assert.ok(bytesWritten > 30 * queries, `${bytesWritten} bytes`);
+    });
+
+    it('are fewer still where they share Syncs', async () => {
+      const queries = 5000;
+      const counts = await count({ queries, concurrency: 100 });
+      const { writes, reads, syncs, flushes, bytesWritten } = counts;
+      assert.ok(syncs >= queries / 32 && syncs < 0.3 * queries, `${syncs} Syncs`);
+      assert.ok(writes > 0 && writes <= flushes + 0.05 * queries, `${writes} writes`);
+      assert.ok(reads > 0 && reads < 0.5 * queries, `${reads} reads`);
+      // Bind and Execute at the least.
+      assert.ok(bytesWritten > 25 * queries, `${bytesWritten} bytes`);
     });
 
     it('are one write for a query that is alone', async () => {

@@ -6,8 +6,11 @@
 
 const SPECS = [
   'attribution',
+  'batch',
+  'cancel',
   'client',
   'connecting',
+  'copy',
   'dates',
   'errors',
   'healing',
@@ -25,6 +28,10 @@ const SPECS = [
   'result-text',
   'result-types',
   'rows',
+  'several-statements',
+  'split-statements',
+  'streams',
+  'sync-groups-random',
   'type-parsers',
 ];
 

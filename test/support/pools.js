@@ -42,9 +42,9 @@ async function warm(pool, count) {
   await until('all connections are idle', () => pool.idleCount === count);
 }
 
-/** Makes a text known as fast. */
-async function teach(pool, text, values) {
-  for (let i = 0; i < 20; ++i) await pool.query(text, values);
+/** Makes it known what a text costs. */
+async function teach(pool, text, values, uses = 20) {
+  for (let i = 0; i < uses; ++i) await pool.query(text, values);
 }
 
 /** @param {string} code */

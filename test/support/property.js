@@ -6,15 +6,17 @@ const fc = require('fast-check');
 
 /** FAST_CHECK_SEED sets it. */
 const SEED = Number(process.env.FAST_CHECK_SEED || Date.now() % 0x7fffffff);
+/** FAST_CHECK_RUNS multiplies how often properties are tried. */
+const TIMES = Number(process.env.FAST_CHECK_RUNS || 1);
 
 /** Runs a property; a failure prints FAST_CHECK_SEED, which repeats it. */
 async function holds(property, runs = 500) {
   try {
-    await fc.assert(property, { seed: SEED, numRuns: runs });
+    await fc.assert(property, { seed: SEED, numRuns: Math.ceil(runs * TIMES) });
   } catch (error) {
     error.message = `FAST_CHECK_SEED=${SEED}\n${error.message}`;
     throw error;
   }
 }
 
-module.exports = { SEED, holds };
+module.exports = { SEED, TIMES, holds };

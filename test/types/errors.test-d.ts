@@ -10,8 +10,10 @@ import {
   PoolError,
   ResultError,
   StatementRefusedError,
+  TransactionError,
   type Outcome,
   type PoolErrorCode,
+  type TransactionErrorCode,
 } from '../..';
 
 declare const error: unknown;
@@ -52,6 +54,7 @@ if (error instanceof ConnectionError) {
   expectType<string | undefined>(error.syscall);
 }
 if (error instanceof PoolError) expectType<PoolErrorCode>(error.code);
+if (error instanceof TransactionError) expectType<TransactionErrorCode>(error.code);
 if (error instanceof ResultError) {
   expectType<'ERR_PG_CONDUIT_RESULT'>(error.code);
   expectType<'unknown'>(error.outcome);

@@ -1,7 +1,15 @@
 // Options: every one has its type, and none has an index signature that hides a slip of the pen.
 
 import { expectAssignable, expectError, expectNotAssignable } from 'tsd';
-import { Client, Pool, TypeOverrides, types, type ClientOptions, type PoolOptions } from '../..';
+import {
+  Client,
+  Pool,
+  TypeOverrides,
+  types,
+  type ClientOptions,
+  type PoolOptions,
+  type SyncGroupMode,
+} from '../..';
 
 new Client();
 new Client('postgresql://localhost/test');
@@ -40,10 +48,13 @@ expectAssignable<PoolOptions>({
   min: 1,
   maxInFlight: 100,
   maxWaiting: Infinity,
+  syncGroup: 'all',
   idleTimeoutMillis: 0,
   maxUses: Infinity,
   maxLifetimeSeconds: 3600,
   allowExitOnIdle: true,
+  leakWarningMillis: 10000,
+  resetQuery: 'reset all',
 });
 
 expectAssignable<ClientOptions>({
@@ -58,6 +69,11 @@ expectAssignable<ClientOptions>({
   options: '-c search_path=app',
   passfile: '/dev/null',
 });
+
+for (const syncGroup of ['off', 'reads', 'all'] as const) {
+  expectAssignable<SyncGroupMode>(syncGroup);
+  expectAssignable<PoolOptions>({ syncGroup });
+}
 
 expectAssignable<ClientOptions>({ port: '5432,5433' });
 expectAssignable<ClientOptions>({ password: () => 'secret' });
@@ -75,10 +91,16 @@ expectNotAssignable<ClientOptions>({ target_session_attrs: 'master' });
 expectNotAssignable<ClientOptions>({ client_encoding: 'LATIN1' });
 expectNotAssignable<ClientOptions>({ types: {} });
 expectNotAssignable<PoolOptions>({ max: '4' });
+expectNotAssignable<PoolOptions>({ leakWarningMillis: '4' });
+expectNotAssignable<PoolOptions>({ resetQuery: false });
 expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
+expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
+expectNotAssignable<PoolOptions>({ syncGroup: true });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 'certificate' } }));
 expectError(new Client(5432));
 expectError(new Client({ max: 4 }));
+expectError(new Client({ resetQuery: '' }));
+expectError(new Client({ syncGroup: 'all' }));
 expectError(new Pool({ maxInflight: 4 }));

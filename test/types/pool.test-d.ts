@@ -4,10 +4,13 @@ import { expectAssignable, expectError, expectType } from 'tsd';
 import {
   Client,
   ConnectionError,
+  DatabaseError,
   Pool,
   type ConnectionStats,
+  type NotificationSource,
   type PoolClient,
   type PoolStats,
+  type Subscription,
 } from '../..';
 
 declare const pool: Pool;
@@ -27,6 +30,41 @@ expectType<void>(client.release());
 expectType<void>(client.release(true));
 expectType<void>(client.release(new Error('broken')));
 expectError(client.release('broken'));
+
+expectType<Promise<Subscription>>(
+  pool.listen('channel', (payload, source) => {
+    expectType<string>(payload);
+    expectType<NotificationSource>(source);
+    expectType<number>(source.processId);
+  }),
+);
+expectType<Promise<Subscription>>(
+  pool.listen('channel', async () => {}, {
+    onGap: ({ channel, error }) => {
+      expectType<string>(channel);
+      expectType<Error>(error);
+    },
+  }),
+);
+declare const subscription: Subscription;
+const { unlisten } = subscription;
+expectType<Promise<void>>(unlisten());
+expectType<Promise<void>>(subscription[Symbol.asyncDispose]());
+expectType<string>(subscription.channel);
+expectError(pool.listen('channel'));
+expectError(pool.listen(5, () => {}));
+expectError(pool.listen('channel', () => {}, { onlisten() {} }));
+expectError(
+  pool.listen(
+    'channel',
+    () => {},
+    () => {},
+  ),
+);
+expectType<Promise<void>>(pool.notify('channel'));
+expectType<Promise<void>>(pool.notify('channel', 'payload'));
+expectError(pool.notify('channel', { payload: 1 }));
+expectError(pool.notify());
 
 expectType<Promise<void>>(pool.end());
 expectType<void>(pool.end(() => {}));
@@ -62,15 +100,9 @@ pool.once('release', (error, lent) => {
 });
 pool.on('remove', (closed) => expectType<Client>(closed));
 pool.on('error', (error, lost) => {
-  expectType<ConnectionError>(error);
+  expectType<ConnectionError | DatabaseError>(error);
   expectType<Client>(lost);
 });
 pool.off('error', () => {});
 expectAssignable<NodeJS.EventEmitter>(pool);
 expectError(pool.on('notice', () => {}));
-
-// Not there yet.
-expectError(pool.transaction(async () => {}));
-expectError(pool.batch([]));
-expectError(pool.stream('select 1'));
-expectError(pool.listen('channel', () => {}));

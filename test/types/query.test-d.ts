@@ -1,17 +1,20 @@
 // Every form of query(), of a pool, a client and a client of a pool.
 
+import type { Readable, Writable } from 'node:stream';
 import { expectAssignable, expectError, expectType } from 'tsd';
 import {
   Client,
   Pool,
   Result,
   types,
+  type Cursor,
   type Field,
   type PoolClient,
   type QueryArrayResult,
   type QueryConfig,
   type QueryResult,
   type Queryable,
+  type RowStream,
 } from '../..';
 
 interface World {
@@ -44,6 +47,8 @@ for (const db of [client, pool, lent] as Queryable[]) {
   expectType<Promise<Result<any>>>(
     db.query({ text: 'select 1', name: 'one', types, prepare: false, rowMode: null }),
   );
+
+  expectType<Promise<Result<any>>>(db.query({ text: 'select 1', syncGroup: 'off' }));
 
   // Rows as arrays
   expectType<Promise<QueryArrayResult<any[]>>>(db.query({ text: 'select 1', rowMode: 'array' }));
@@ -79,6 +84,47 @@ for (const db of [client, pool, lent] as Queryable[]) {
   );
 }
 
+for (const db of [client, pool, lent] as Queryable[]) {
+  expectType<Promise<Result<any>[]>>(db.batch(['select 1', { text: 'select $1', values: [1] }]));
+  expectType<Promise<Result<World>[]>>(db.batch<World>([config] as const));
+}
+for (const db of [client, pool, lent]) {
+  const { signal } = new AbortController();
+  expectType<Promise<Result<any>>>(db.query({ text: 'select 1', signal, timeoutMillis: 10 }));
+  expectType<Promise<Result<any>>>(db.query({ text: 'select 1', signal: null, query_timeout: 0 }));
+  expectError(db.query({ text: 'select 1', signal: 'now' }));
+
+  const stream = db.stream<World>({ text: 'select $1', signal }, [1], { batchSize: 10 });
+  expectAssignable<Readable>(stream);
+  expectType<Field[]>(stream.fields);
+  expectAssignable<AsyncIterableIterator<World>>(stream[Symbol.asyncIterator]());
+  expectAssignable<RowStream>(db.stream('select 1'));
+  expectError(db.stream('select 1', [], { batchSize: '10' }));
+
+  const copied = db.copyFrom('copy t from stdin');
+  expectAssignable<Writable>(copied);
+  expectType<number | null>(copied.rowCount);
+  expectAssignable<AsyncIterableIterator<Buffer>>(
+    db.copyTo('copy t to stdout')[Symbol.asyncIterator](),
+  );
+  expectType<Promise<{ rowCount: number }>>(db.copyRows('t', ['a', 'b'], [[1, 'x']]));
+  db.copyRows(['s', 't'] as const, ['a'] as const, stream as AsyncIterable<[number]>);
+  expectError(db.copyRows(['s', 't', 'u'], ['a'], []));
+  expectError(db.copyRows('t', ['a'], [1]));
+}
+
+const cursor = client.cursor<World>('select $1', [1]);
+expectType<Cursor<World>>(cursor);
+expectType<Promise<World[]>>(cursor.read(10));
+expectType<Promise<void>>(cursor.close());
+expectType<Promise<void>>(client.cancel());
+expectError(pool.cursor('select 1'));
+expectError(pool.cancel());
+
+expectError(pool.batch('select 1'));
+expectError(pool.batch([{ values: [1] }]));
+expectError(pool.batch(['select 1'], () => {}));
+
 expectType<Promise<Result<World>>>(pool.query<World>('select 1'));
 expectType<Promise<Result<World>>>(client.query<World>('select 1'));
 expectType<Promise<Result<World>>>(lent.query<World>('select 1'));
@@ -97,6 +143,7 @@ expectError(pool.query({ text: 'select 1', rowMode: 'object' }));
 expectError(pool.query({ text: 'select 1', name: 1 }));
 expectError(pool.query({ text: 'select 1', types: {} }));
 expectError(pool.query({ text: 'select 1', nonsense: 1 }));
+expectError(pool.query({ text: 'select 1', syncGroup: 'writes' }));
 expectError(pool.query<World>({ text: 'select 1', rowMode: 'array' as const, nonsense: 1 }));
 
 // Results

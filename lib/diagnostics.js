@@ -1,0 +1,108 @@
+'use strict';
+
+// Tracing channels (node:diagnostics_channel) for tools that watch an application:
+// pg-conduit:query, pg-conduit:connect and pg-conduit:transaction. Nothing is
+// measured or made while nobody listens. A leaf but for delivery.js. Used by
+// client.js, pool.js, transaction.js and connection.js.
+
+// Marked experimental in Node 20; APM tools use it all the same.
+// eslint-disable-next-line n/no-unsupported-features/node-builtins
+const { tracingChannel } = require('node:diagnostics_channel');
+const { afterDelivery } = require('./delivery');
+
+/** @typedef {import('./query').Query} Query */
+
+const queries = tracingChannel('pg-conduit:query');
+const connects = tracingChannel('pg-conduit:connect');
+const transactions = tracingChannel('pg-conduit:transaction');
+
+/**
+ * What subscribers get of one query, filled in as it goes along; no values of
+ * parameters, which may be secrets.
+ */
+class QueryTrace {
+  /** Process id of the server's backend; 0 before it is sent. */
+  processId = 0;
+  /** Queries in flight on its connection when it was sent. */
+  position = 0;
+  /** Milliseconds before it was sent, and in all. */
+  queuedMillis = 0;
+  durationMillis = 0;
+  /** @type {number | null} */
+  rowCount = null;
+  /** @type {any} */
+  result = undefined;
+  /** @type {Error | undefined} */
+  error = undefined;
+  #begunAt = performance.now();
+
+  /** @param {Query} query */
+  constructor({ text, name }) {
+    this.text = text;
+    this.name = name;
+  }
+
+  /** @param {import('./connection').Connection} connection */
+  sent({ processID, load }) {
+    this.processId = processID;
+    this.position = Math.max(0, load.sent - 1);
+    this.queuedMillis = performance.now() - this.#begunAt;
+  }
+
+  /** @param {any} result @param {Error} [error] */
+  settled(result, error) {
+    this.durationMillis = performance.now() - this.#begunAt;
+    this.result = result;
+    this.rowCount = result?.rowCount ?? null;
+    this.error = error;
+    // A subscriber may send something, which must not be in the middle of a delivery.
+    afterDelivery(() => {
+      if (error !== undefined) queries.error.publish(this);
+      queries.asyncStart.runStores(this, () => queries.asyncEnd.publish(this));
+    });
+  }
+}
+
+/**
+ * @param {Query} query
+ * @param {() => void} run begins it
+ */
+function traceQuery(query, run) {
+  if (!queries.hasSubscribers) {
+    run();
+    return;
+  }
+  query.trace = new QueryTrace(query);
+  queries.traceSync(run, query.trace);
+}
+
+/**
+ * @template T
+ * @param {typeof connects} channel
+ * @param {object} context
+ * @param {() => Promise<T>} run
+ * @returns {Promise<T>}
+ */
+function tracePromise(channel, context, run) {
+  return channel.hasSubscribers ? channel.tracePromise(run, context) : run();
+}
+
+/**
+ * @template T
+ * @param {import('./options').Settings} settings
+ * @param {() => Promise<T>} run
+ */
+function traceConnect({ conninfo: { host, port, user, dbname } }, run) {
+  return tracePromise(connects, { host, port, user, database: dbname }, run);
+}
+
+/**
+ * @template T
+ * @param {object | undefined} options of the transaction
+ * @param {() => Promise<T>} run
+ */
+function traceTransaction(options, run) {
+  return tracePromise(transactions, { options }, run);
+}
+
+module.exports = { QueryTrace, traceQuery, traceConnect, traceTransaction };

@@ -1,0 +1,126 @@
+'use strict';
+
+// What a client knows of its transactions: which one is open, and so what may
+// pass; runs them, and runs them again. Each client has one; called by client.js,
+// and by pool.js when a client goes back.
+
+const { setTimeout: delay } = require('node:timers/promises');
+const { DatabaseError } = require('./errors');
+const { TransactionScope } = require('./transaction');
+const { clientError, notIdleError, notLentError, releasedError } = require('./transaction-errors');
+const { readTransaction } = require('./transaction-options');
+
+/**
+ * @typedef {import('./batch').Batch} Batch
+ * @typedef {import('./client').Client} Client
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
+ * @typedef {import('./transaction').Scope} Scope
+ * @typedef {import('./transaction').Body} Body
+ */
+
+/** Serialization failure, deadlock: the same again may succeed. */
+const CONFLICTS = new Set(['40001', '40P01']);
+const FIRST_BACKOFF_MILLIS = 10;
+const MAX_BACKOFF_MILLIS = 200;
+const MAX_CAUSES = 10;
+
+class TransactionGate {
+  #client;
+  /** The attempt at the transaction that is under way. @type {TransactionScope | undefined} */
+  #scope = undefined;
+  /** Whose statement the client is being given. @type {Scope | undefined} */
+  #speaker = undefined;
+  /** Somebody has the client; false between two borrowers. */
+  #isLent = true;
+
+  /**
+   * @param {Client} client
+   * @param {Connection} connection
+   * @param {StatementRegistry} registry
+   */
+  constructor(client, connection, registry) {
+    this.#client = client;
+    this.connection = connection;
+    this.registry = registry;
+  }
+
+  /**
+   * @param {Query | Batch} work that the client is about to send
+   * @returns {Error | undefined} why it must not
+   */
+  admit(work) {
+    const speaker = this.#speaker;
+    if (speaker === undefined) return this.#scope === undefined ? undefined : clientError();
+    // The batch of a query was asked.
+    return 'batch' in work && work.batch !== undefined ? undefined : speaker.admit(work);
+  }
+
+  /**
+   * @template T
+   * @param {Scope} scope
+   * @param {(client: Client) => T} statement
+   */
+  speak(scope, statement) {
+    this.#speaker = scope;
+    try {
+      return statement(this.#client);
+    } finally {
+      this.#speaker = undefined;
+    }
+  }
+
+  /**
+   * @param {Body} body
+   * @param {any} options
+   */
+  async run(body, options) {
+    const { begin, retries } = readTransaction(body, options);
+    if (this.#scope !== undefined) throw clientError();
+    const { connection } = this;
+    if (!this.#isLent) throw notLentError();
+    if (connection.transactionStatus > 0) throw notIdleError();
+    for (let attempt = 1; ; ++attempt) {
+      const scope = new TransactionScope(this, begin);
+      this.#scope = scope;
+      try {
+        return await scope.run(body);
+      } catch (error) {
+        if (attempt > retries || scope.isLoose || !isConflict(error)) throw error;
+        const limit = Math.min(FIRST_BACKOFF_MILLIS * 2 ** attempt, MAX_BACKOFF_MILLIS);
+        await delay(limit * Math.random());
+        // Released meanwhile: the connection is somebody else's.
+        if (this.#scope !== scope) throw error;
+      } finally {
+        if (this.#scope === scope) this.#scope = undefined;
+      }
+    }
+  }
+
+  /** The client has a new borrower. */
+  open() {
+    this.#isLent = true;
+  }
+
+  /** The client goes back to its pool. */
+  close() {
+    this.#isLent = false;
+    const scope = this.#scope;
+    this.#scope = undefined;
+    if (scope === undefined || scope.isCommitSent) return;
+    scope.isAbandoned = true;
+    scope.end(releasedError());
+  }
+}
+
+/** @param {any} error @returns {boolean} whether another attempt may succeed */
+function isConflict(error) {
+  for (let left = MAX_CAUSES; left > 0 && error instanceof Error; --left) {
+    if (error instanceof DatabaseError && CONFLICTS.has(String(error.code))) return true;
+    error = error.cause;
+  }
+  return false;
+}
+
+module.exports = { TransactionGate };

@@ -1,0 +1,47 @@
+'use strict';
+
+// lib/known-functions.js: which reads may be trusted to do nothing else.
+
+const assert = require('node:assert/strict');
+const { callsKnownFunctionsOnly } = require('../lib/known-functions');
+
+describe('callsKnownFunctionsOnly()', () => {
+  for (const text of [
+    'select 1',
+    'select id, n from t where id = $1',
+    'SELECT count(*), max(n), coalesce(sum(n), 0) FROM t WHERE id IN ($1, $2) GROUP BY (n)',
+    'with x as (select 1) select * from x where exists (select 1) and (a or (b))',
+    'select cast(a as numeric(10, 2)), b::varchar(5), extract(year from at) from t',
+    "select row_number() over (partition by a order by b), 'f(x)', $$f(x)$$ /* f(x) */ from t -- f(x)",
+    'select now ( )',
+    'values ($1), ($2)',
+    'select a[(1)], -(1), 1+(2) from t',
+  ]) {
+    it(`is true of ${text}`, () => assert.equal(callsKnownFunctionsOnly(text), true));
+  }
+
+  for (const text of [
+    'select f(1)',
+    'select f (1)',
+    'select f/* a comment */(1)',
+    'select s.f(1)',
+    'select pg_catalog.set_config($1, $2, true)',
+    'select "count"(1)',
+    'select "S"."F"(1)',
+    'select s.count(1)',
+    'select _f(1)',
+    'select größe(1)',
+    'select é(1)',
+    'select * from f($1) as t',
+    'select case when true then f(1) end',
+    'select set_config($1, $2, true)',
+    'select pg_advisory_xact_lock(1)',
+    'select pg_notify($1, $2)',
+    'select dblink($1)',
+    'with recursive x(a) as (select 1) select a from x',
+    `select ${'1,'.repeat(20_000)} 1`,
+  ]) {
+    it(`is false of ${text.slice(0, 60)}`, () =>
+      assert.equal(callsKnownFunctionsOnly(text), false));
+  }
+});
