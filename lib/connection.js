@@ -4,16 +4,11 @@
 // settles them. The native Pipeline owns the order; here queries are known by
 // their slots. Made by client.js.
 
+const { Answers } = require('./answers');
 const binding = require('./binding');
 const { Cancellation } = require('./cancellation');
 const { ConnectionLoad } = require('./connection-load');
-const {
-  closedError,
-  copyAmongError,
-  lostError,
-  openTransactionError,
-  poisonedError,
-} = require('./connection-errors');
+const { closedError, copyAmongError, lostError, poisonedError } = require('./connection-errors');
 const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
@@ -26,8 +21,6 @@ const ticks = require('./tick-buffer');
  * @typedef {import('./query').Query} Query
  * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./errors').QueryAbortedError} QueryAbortedError
- * @typedef {import('./statement-cache').Statement} Statement
- * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  *
  * What a connection tells the one who made it.
  * @typedef {object} Owner
@@ -39,11 +32,6 @@ const ticks = require('./tick-buffer');
  * @property {(work: Query | Batch) => boolean} [onUnsent] takes what another connection may send
  * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
  */
-
-/** PQTRANS_IDLE; above it are the states of a transaction. */
-const TRANSACTION_IDLE = 0;
-const QUERY_CANCELED = '57014';
-const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 
 /** @param {Query | Batch} work @returns {readonly Query[]} */
 function membersOf(work) {
@@ -59,12 +47,14 @@ class Connection {
   processID = 0;
   serverVersion = 0;
   /** PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. */
-  transactionStatus = TRANSACTION_IDLE;
+  transactionStatus = 0;
   /** Settled since it was connected. */
   settled = 0;
   /** What ran on it, since this was last cleared, may have left something behind. */
   hasTouchedSession = false;
   hasTouchedTransaction = false;
+  /** What cancels, while it does. @type {Cancellation | undefined} */
+  cancellation = undefined;
 
   #settings;
   #owner;
@@ -75,9 +65,6 @@ class Connection {
   #handshake = undefined;
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
-  #isPoisoned = false;
-  /** @type {Cancellation | undefined} */
-  #cancellation = undefined;
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #outbox;
@@ -96,6 +83,7 @@ class Connection {
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
     this.#outbox = new Outbox(this, settings);
+    this.answers = new Answers(this, this.#outbox, owner);
   }
 
   counters() {
@@ -242,10 +230,10 @@ class Connection {
   /** @param {readonly Query[]} queries that could not be written @param {Error} error */
   onTooLarge(queries, error) {
     for (const query of queries) {
-      this.#forget(query);
+      this.forget(query);
       query.reject(error);
     }
-    this.#afterSettling();
+    this.afterSettling();
   }
 
   // --- Giving up --------------------------------------------------------------
@@ -257,30 +245,30 @@ class Connection {
    * @returns {Promise<void>} others may use the connection then
    */
   cancel(target, reason) {
-    if (this.#cancellation !== undefined) {
-      if (target !== undefined && reason !== undefined) this.#cancellation.adopt(target, reason);
-      return this.#cancellation.asked;
+    if (this.cancellation !== undefined) {
+      if (target !== undefined && reason !== undefined) this.cancellation.adopt(target, reason);
+      return this.cancellation.asked;
     }
     if (this.state === 'closed' || this.load.sent === 0) return Promise.resolve();
     const cancellation = new Cancellation(this, this.#outbox, target, reason);
-    this.#cancellation = cancellation;
+    this.cancellation = cancellation;
     // What is in the tick buffer must be there before the signal is.
     ticks.submit();
     this.#native.cancel();
     cancellation.done.then(() => {
-      this.#cancellation = undefined;
+      this.cancellation = undefined;
     });
     return cancellation.asked;
   }
 
   /** A cancel that is under way has ended. */
   async whenCancelled() {
-    await this.#cancellation?.done;
+    await this.cancellation?.done;
   }
 
   /** @param {boolean} ok */
   onCancelled(ok) {
-    this.#cancellation?.onCancelled(ok);
+    this.cancellation?.onCancelled(ok);
   }
 
   /**
@@ -292,9 +280,9 @@ class Connection {
    */
   giveUp(query, reason) {
     if (this.#outbox.remove(query)) {
-      this.#forget(query);
+      this.forget(query);
       query.reject(reason);
-      this.#afterSettling();
+      this.afterSettling();
     } else if (!this.isShared && this.load.sent === 1) {
       this.cancel(query, reason);
     } else {
@@ -318,130 +306,11 @@ class Connection {
     delivery.afterDelivery(callback);
   }
 
-  // --- Answers --------------------------------------------------------------
-
-  /**
-   * The query's Sync: it is done, whatever comes.
-   * @param {Query} query
-   * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
-   * @param {number} costMillis what it cost the server
-   * @param {number} now performance.now()
-   */
-  onSync(query, transactionStatus, costMillis, now) {
-    this.transactionStatus = transactionStatus;
-    this.load.headSince = now;
-    if (this.#isPoisoned) {
-      this.#rejectPoisoned(query);
-      return;
-    }
-    query.info.observe(costMillis);
-    this.#outbox.statements.answered(query);
-    if (this.#isInTransaction(query, transactionStatus)) {
-      this.#leaveTransaction();
-      this.#rejectPoisoned(query);
-      return;
-    }
-    if (this.#heal(query, [query], transactionStatus)) return;
-    if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
-      query.error ??= openTransactionError(query.results ?? []);
-    }
-    this.#cancellation?.explain(query);
-    // It may be what a group has failed by.
-    if (query.wasUndone && query.hasFailed) query.info.keepAlone();
-    this.#settle(query);
-    this.#afterSettling();
-  }
-
-  /**
-   * The Sync of a group: all of it is committed, or nothing.
-   * @param {SyncGroup} group
-   * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
-   * @param {number} costMillis what all of it cost the server
-   * @param {number} now performance.now()
-   */
-  onGroupSync(group, transactionStatus, costMillis, now) {
-    const { members } = group;
-    this.transactionStatus = transactionStatus;
-    this.load.headSince = now;
-    for (const query of members) {
-      query.info.observe(costMillis / members.length);
-      this.#outbox.statements.answered(query);
-    }
-    if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
-      this.#leaveTransaction();
-    }
-    if (this.#isPoisoned) {
-      for (const query of members) this.#rejectPoisoned(query);
-    } else if (group.isUndone) {
-      this.#onUndone(group, transactionStatus);
-    } else {
-      for (const query of members) {
-        // Skipped, though nobody has failed that the server would say so of.
-        if (query.wasSkipped) query.error ??= lostError(false, 'no answer', undefined, 'unknown');
-        this.#settle(query);
-      }
-      members[0].batch?.finish();
-      this.#afterSettling();
-    }
-  }
-
-  /** @param {SyncGroup} group @param {number} transactionStatus */
-  #onUndone({ members, error }, transactionStatus) {
-    const [{ batch }] = members;
-    if (batch === undefined) {
-      for (const query of members) this.#runApart(query, error !== undefined);
-      this.#outbox.sendAgain(members.filter(({ wasUndone }) => wasUndone));
-      this.#afterSettling();
-      return;
-    }
-    const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
-    if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
-    for (const query of members) this.#forget(query);
-    const reason = /** @type {Error} */ (guilty?.error ?? error);
-    if (members.some(({ info }) => info.mayCommitInside)) {
-      /** @type {DatabaseError} */ (reason).outcome = 'unknown';
-    }
-    if (guilty !== undefined) guilty.reject(reason);
-    else batch.reject(reason);
-    this.#afterSettling();
-  }
-
-  /**
-   * @param {Query} query a member of a group that was undone
-   * @param {boolean} isAnyones at the commit nobody can tell whose fault it is
-   */
-  #runApart(query, isAnyones) {
-    const isGuilty = query.hasFailed && !query.wasSkipped;
-    // It may fail only in company, and then would do so each time.
-    if (isGuilty || isAnyones) query.info.keepAlone();
-    const { code } = /** @type {any} */ (query.error ?? {});
-    // A time limit is not taken twice, and nobody sends a second cancel.
-    if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) this.#settle(query);
-    else query.wasUndone = true;
-  }
-
-  /** @param {Query} query whose Sync has come, and stands */
-  #settle(query) {
-    const { error, info } = query;
-    this.#forget(query);
-    if (error === undefined) {
-      if (query.result !== undefined) {
-        info.learnEffect(query.result.command);
-        info.rows = query.result.rows.length;
-      }
-      query.resolve(query.value);
-      // Others may hold the query for longer than its caller holds the result.
-      if (!query.isStreamed) query.result = undefined;
-      return;
-    }
-    // What it committed before it failed is there to stay.
-    if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
-    query.reject(error);
-  }
+  // --- The end of the connection, and what it says by itself -----------------
 
   /** Nothing of it will be answered: the connection is gone. @param {Query} query */
   onNotSent(query) {
-    this.#forget(query);
+    this.forget(query);
     query.reject(this.#closedError());
     this.#owner.onSettled();
   }
@@ -455,11 +324,11 @@ class Connection {
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
-      this.#forget(query);
-      const isUndone = query.group === undefined ? query.wasSkipped : query.group.isUndone;
+      this.forget(query);
+      const isUndone = query.group === undefined ? query.wasSkipped : query.group.lastsNothing;
       const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
-        this.#isPoisoned
+        this.answers.isPoisoned
           ? poisonedError()
           : lostError(wasEnding, message, query.error ?? cause, outcome),
       );
@@ -481,75 +350,19 @@ class Connection {
     this.#owner.onNotification({ processId, channel, payload });
   }
 
-  /**
-   * Runs a query again that did not run for the sake of its prepared statement
-   * alone, if that keeps the order that the caller can count on. The statement
-   * is given up in any case.
-   * @param {Query} query
-   * @param {readonly Query[]} all that were undone with it
-   * @param {number} transactionStatus
-   * @returns {boolean} whether they run again
-   */
-  #heal(query, all, transactionStatus) {
-    const { statements } = this.#outbox;
-    if (query.error === undefined || !statements.isToBlame(query, query.error)) return false;
-    statements.giveUp(/** @type {Statement} */ (query.statement));
-    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
-    if (query.retried || this.#cancellation !== undefined) return false;
-    if (all.some(({ info }) => info.mayCommitInside)) return false;
-    const isAlone = transactionStatus === TRANSACTION_IDLE && this.inFlight === all.length;
-    if (!this.isShared && !isAlone) return false;
-    for (const one of all) {
-      // Unprepared, so that its answer does not hang on anybody else's Parse again.
-      one.prepare = false;
-      one.retried = true;
-    }
-    this.#outbox.sendAgain(all);
-    return true;
-  }
-
-  /**
-   * Somebody brought a shared connection into a transaction, past the check of
-   * its text. What came behind is in that transaction: the connection is closed,
-   * which rolls all of it back, and nobody is told that it was done.
-   */
-  #leaveTransaction() {
-    this.#isPoisoned = true;
-    delivery.afterDelivery(() => {
-      if (this.state === 'closed') return;
-      this.#owner.onLost(poisonedError());
-      this.destroy();
-    });
-  }
-
-  /** @param {Query} query @param {number} transactionStatus */
-  #isInTransaction(query, transactionStatus) {
-    if (!this.isShared) return false;
-    return (
-      transactionStatus > TRANSACTION_IDLE || (query.tag !== '' && TAG_OF_BEGIN.test(query.tag))
-    );
-  }
-
-  /** @param {Query} query */
-  #rejectPoisoned(query) {
-    this.#forget(query);
-    query.reject(poisonedError());
-    this.#owner.onSettled();
-  }
-
   // --- Books ----------------------------------------------------------------
 
   /** @param {Query} query that is settled */
-  #forget(query) {
+  forget(query) {
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
   }
 
-  #afterSettling() {
+  afterSettling() {
     if (this.#outbox.isHolding) delivery.afterDelivery(() => this.#outbox.sendHeld());
-    if (this.#cancellation !== undefined) {
-      delivery.afterDelivery(() => this.#cancellation?.advance());
+    if (this.cancellation !== undefined) {
+      delivery.afterDelivery(() => this.cancellation?.advance());
     }
     if (this.inFlight === 0 && this.state === 'ending') {
       delivery.afterDelivery(() => this.#finish());
@@ -559,7 +372,7 @@ class Connection {
 
   /** @param {Query | Batch} work that was held back until the connection was gone */
   #returnUnsent(work) {
-    for (const query of membersOf(work)) this.#forget(query);
+    for (const query of membersOf(work)) this.forget(query);
     if (!this.isShared || this.#owner.onUnsent?.(work) !== true) work.reject(this.#closedError());
   }
 
@@ -610,7 +423,7 @@ class Connection {
     this.state = 'closed';
     this.#native.close();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
-    this.#cancellation?.end();
+    this.cancellation?.end();
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }

@@ -277,7 +277,7 @@ class Query {
 
   /** @param {number} transactionStatus @param {number} costMillis @param {number} now */
   synced(transactionStatus, costMillis, now) {
-    this.connection.onSync(this, transactionStatus, costMillis, now);
+    this.connection.answers.onSync(this, transactionStatus, costMillis, now);
   }
 
   /** It was not sent, and no other event comes for it. */

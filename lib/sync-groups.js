@@ -67,6 +67,11 @@ class SyncGroup {
     return this.members.some((query) => query.hasFailed && !query.wasSkipped && !query.wasFatal);
   }
 
+  /** So too, and no member has committed anything on its way. */
+  get lastsNothing() {
+    return this.isUndone && !this.members.some(({ info }) => info.mayCommitInside);
+  }
+
   // --- What delivery.js reports about the slot ---------------------------------
 
   /** @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
@@ -86,7 +91,7 @@ class SyncGroup {
   /** @param {number} transactionStatus @param {number} costMillis @param {number} now */
   synced(transactionStatus, costMillis, now) {
     this.#freeMembers();
-    this.connection.onGroupSync(this, transactionStatus, costMillis, now);
+    this.connection.answers.onGroupSync(this, transactionStatus, costMillis, now);
   }
 
   /** Without its Sync the server commits nothing of it. */

@@ -15,11 +15,8 @@ describe('batch()', function () {
   this.timeout(30000);
 
   const observer = usePools();
-  const rowsOf = (table) => observer.ask(`select * from conduit_test.${table} order by 1`);
-  const makeTable = async (name, columns) => {
-    await observer.ask(`drop table if exists conduit_test.${name}`);
-    await observer.ask(`create table conduit_test.${name} (${columns})`);
-  };
+  const rowsOf = (table) => observer.rowsOf(table);
+  const makeTable = (name, columns) => observer.makeTable(name, columns);
 
   for (const [face, open] of [
     ['of a pool', async (given) => newPool({ max: 1, ...given })],

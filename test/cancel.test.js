@@ -75,9 +75,9 @@ describe('Giving up a query', function () {
       it('that is aborted in the same tick sends nothing that lasts', async () => {
         const db = await open();
         await db.query('select 1');
+        await observer.lock(LOCK);
         const controller = new AbortController();
         const query = db.query({ text: BLOCKED, signal: controller.signal });
-        await observer.lock(LOCK);
         controller.abort();
         assertAborted(await errorOf(query), 'not-run');
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);

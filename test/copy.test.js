@@ -22,11 +22,8 @@ describe('COPY', function () {
   this.timeout(60000);
 
   const observer = usePools();
-  const rowsOf = (table) => observer.ask(`select * from conduit_test.${table} order by 1`);
-  const makeTable = async (name, columns) => {
-    await observer.ask(`drop table if exists conduit_test.${name}`);
-    await observer.ask(`create table conduit_test.${name} (${columns})`);
-  };
+  const rowsOf = (table) => observer.rowsOf(table);
+  const makeTable = (name, columns) => observer.makeTable(name, columns);
   const works = async (db) =>
     assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
   const untilNothingRuns = () =>

@@ -59,11 +59,8 @@ describe('A text of several statements', function () {
   this.timeout(60000);
 
   const observer = usePools();
-  const rowsOf = (table) => observer.ask(`select * from conduit_test.${table} order by 1`);
-  const makeTable = async (name, columns) => {
-    await observer.ask(`drop table if exists conduit_test.${name}`);
-    await observer.ask(`create table conduit_test.${name} (${columns})`);
-  };
+  const rowsOf = (table) => observer.rowsOf(table);
+  const makeTable = (name, columns) => observer.makeTable(name, columns);
 
   describe('on a client gives what pg gives for', () => {
     const describeOne = (result) => {

@@ -9,7 +9,7 @@ const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const pg = require('pg');
 
-const { connectionString, resetSchema } = require('./connect');
+const { SCHEMA, connectionString, resetSchema } = require('./connect');
 
 const PATIENCE_MILLIS = 10000;
 
@@ -66,6 +66,17 @@ class Observer {
   /** @param {string} text @param {unknown[]} [values] */
   async ask(text, values) {
     return (await this.client.query(text, values)).rows;
+  }
+
+  /** A table of the run's schema, made anew. @param {string} name @param {string} columns */
+  async makeTable(name, columns) {
+    await this.ask(`drop table if exists ${SCHEMA}.${name}`);
+    await this.ask(`create table ${SCHEMA}.${name} (${columns})`);
+  }
+
+  /** @param {string} table @returns {Promise<any[]>} in order */
+  rowsOf(table) {
+    return this.ask(`select * from ${SCHEMA}.${table} order by 1`);
   }
 
   /** @param {string} name application_name @returns {Promise<number[]>} process ids */

@@ -3,21 +3,10 @@
 // A proxy between a driver and the run's server: it delays, or reads and changes what the server
 // says, message by message.
 
-const { once } = require('node:events');
-const net = require('node:net');
-const path = require('node:path');
-const { Client } = require('../..');
-const { connectionString, options } = require('./connect');
-const { listen } = require('./ports');
+const { Relay } = require('./relay');
 
 /** Type and length of a message. */
 const HEAD = 5;
-
-/** @returns {net.NetConnectOpts} where the run's server listens */
-function target() {
-  const { host, port } = new Client(connectionString());
-  return host.startsWith('/') ? { path: path.join(host, `.s.PGSQL.${port}`) } : { host, port };
-}
 
 /**
  * A message of the server.
@@ -37,7 +26,7 @@ function errorMessage(fields) {
   return message('E', Buffer.concat([...texts, Buffer.alloc(1)]));
 }
 
-class Proxy {
+class Proxy extends Relay {
   /** Milliseconds that it keeps each piece, in either direction. */
   delayMillis = 0;
   /**
@@ -45,51 +34,17 @@ class Proxy {
    * @type {(type: string, bytes: Buffer, close: () => void) => Buffer}
    */
   change = (type, bytes) => bytes;
-  /** @type {Set<net.Socket>} */
-  #sockets = new Set();
-  #server = net.createServer((socket) => this.#join(socket));
-
-  static async open() {
-    const proxy = new Proxy();
-    proxy.port = await listen(proxy.#server);
-    return proxy;
-  }
-
-  /** @param {Record<string, any>} [given] @returns options of a pool behind it */
-  options(given) {
-    const { user, database } = new Client(connectionString());
-    const { options: sessionOptions } = options();
-    return {
-      host: '127.0.0.1',
-      port: this.port,
-      user,
-      database,
-      sslmode: 'disable',
-      options: sessionOptions,
-      ...given,
-    };
-  }
-
-  async close() {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-
-  /** @param {net.Socket} driver */
-  #join(driver) {
-    const server = net.connect(target());
+  /** @param {import('node:net').Socket} driver */
+  receive(driver) {
+    const server = this.connect();
     let rest = Buffer.alloc(0);
     const send = (to, bytes) => {
       if (this.delayMillis === 0) to.write(bytes);
       else setTimeout(() => to.write(bytes), this.delayMillis);
     };
     for (const socket of [driver, server]) {
-      this.#sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('error', () => {});
       socket.on('close', () => {
-        this.#sockets.delete(socket);
         driver.destroy();
         server.destroy();
       });

@@ -1,0 +1,217 @@
+'use strict';
+
+// What becomes of queries whose Sync has come: they are settled, or run again if
+// they surely did not run. The answers to one connection; what gets no answer, and
+// the connection's own affairs, are connection.js's, which owns this.
+
+const { lostError, openTransactionError, poisonedError } = require('./connection-errors');
+const { DatabaseError } = require('./errors');
+
+/**
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./statement-cache').Statement} Statement
+ * @typedef {import('./sync-groups').SyncGroup} SyncGroup
+ */
+
+/** PQTRANS_IDLE; above it are the states of a transaction. */
+const TRANSACTION_IDLE = 0;
+const QUERY_CANCELED = '57014';
+const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
+
+class Answers {
+  /** Somebody has brought a shared connection into a transaction: nobody is told that anything is done. */
+  isPoisoned = false;
+  #connection;
+  #outbox;
+  #owner;
+
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {import('./outbox').Outbox} outbox
+   * @param {import('./connection').Owner} owner
+   */
+  constructor(connection, outbox, owner) {
+    this.#connection = connection;
+    this.#outbox = outbox;
+    this.#owner = owner;
+  }
+
+  /**
+   * The query's Sync: it is done, whatever comes.
+   * @param {Query} query
+   * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
+   * @param {number} costMillis what it cost the server
+   * @param {number} now performance.now()
+   */
+  onSync(query, transactionStatus, costMillis, now) {
+    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.load.headSince = now;
+    if (this.isPoisoned) {
+      this.#rejectPoisoned(query);
+      return;
+    }
+    query.info.observe(costMillis);
+    this.#outbox.statements.answered(query);
+    if (this.#isInTransaction(query, transactionStatus)) {
+      this.#leaveTransaction();
+      this.#rejectPoisoned(query);
+      return;
+    }
+    if (this.#heal(query, [query], transactionStatus)) return;
+    if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
+      query.error ??= openTransactionError(query.results ?? []);
+    }
+    this.#connection.cancellation?.explain(query);
+    // It may be what a group has failed by.
+    if (query.wasUndone && query.hasFailed) query.info.keepAlone();
+    this.#settle(query);
+    this.#connection.afterSettling();
+  }
+
+  /**
+   * The Sync of a group: all of it is committed, or nothing.
+   * @param {SyncGroup} group
+   * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
+   * @param {number} costMillis what all of it cost the server
+   * @param {number} now performance.now()
+   */
+  onGroupSync(group, transactionStatus, costMillis, now) {
+    const { members } = group;
+    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.load.headSince = now;
+    for (const query of members) {
+      query.info.observe(costMillis / members.length);
+      this.#outbox.statements.answered(query);
+    }
+    if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
+      this.#leaveTransaction();
+    }
+    if (this.isPoisoned) {
+      for (const query of members) this.#rejectPoisoned(query);
+    } else if (group.isUndone) {
+      this.#onUndone(group, transactionStatus);
+    } else {
+      for (const query of members) {
+        // Skipped, though nobody has failed that the server would say so of.
+        if (query.wasSkipped) query.error ??= lostError(false, 'no answer', undefined, 'unknown');
+        this.#settle(query);
+      }
+      members[0].batch?.finish();
+      this.#connection.afterSettling();
+    }
+  }
+
+  /** @param {SyncGroup} group @param {number} transactionStatus */
+  #onUndone({ members, error }, transactionStatus) {
+    const [{ batch }] = members;
+    if (batch === undefined) {
+      for (const query of members) this.#runApart(query, error !== undefined);
+      this.#outbox.sendAgain(members.filter(({ wasUndone }) => wasUndone));
+      this.#connection.afterSettling();
+      return;
+    }
+    const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
+    if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
+    for (const query of members) this.#connection.forget(query);
+    const reason = /** @type {Error} */ (guilty?.error ?? error);
+    if (members.some(({ info }) => info.mayCommitInside)) {
+      /** @type {DatabaseError} */ (reason).outcome = 'unknown';
+    }
+    if (guilty !== undefined) guilty.reject(reason);
+    else batch.reject(reason);
+    this.#connection.afterSettling();
+  }
+
+  /**
+   * @param {Query} query a member of a group that was undone
+   * @param {boolean} isAnyones at the commit nobody can tell whose fault it is
+   */
+  #runApart(query, isAnyones) {
+    const isGuilty = query.hasFailed && !query.wasSkipped;
+    // It may fail only in company, and then would do so each time.
+    if (isGuilty || isAnyones) query.info.keepAlone();
+    const { code } = /** @type {any} */ (query.error ?? {});
+    // A time limit is not taken twice, and nobody sends a second cancel.
+    if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) this.#settle(query);
+    else query.wasUndone = true;
+  }
+
+  /** @param {Query} query whose Sync has come, and stands */
+  #settle(query) {
+    const { error, info } = query;
+    this.#connection.forget(query);
+    if (error === undefined) {
+      if (query.result !== undefined) {
+        info.learnEffect(query.result.command);
+        info.rows = query.result.rows.length;
+      }
+      query.resolve(query.value);
+      // Others may hold the query for longer than its caller holds the result.
+      if (!query.isStreamed) query.result = undefined;
+      return;
+    }
+    // What it committed before it failed is there to stay.
+    if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
+    query.reject(error);
+  }
+
+  /**
+   * Runs a query again that did not run for the sake of its prepared statement
+   * alone, if that keeps the order that the caller can count on. The statement
+   * is given up in any case.
+   * @param {Query} query
+   * @param {readonly Query[]} all that were undone with it
+   * @param {number} transactionStatus
+   * @returns {boolean} whether they run again
+   */
+  #heal(query, all, transactionStatus) {
+    const { statements } = this.#outbox;
+    if (query.error === undefined || !statements.isToBlame(query, query.error)) return false;
+    statements.giveUp(/** @type {Statement} */ (query.statement));
+    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
+    if (query.retried || this.#connection.cancellation !== undefined) return false;
+    if (all.some(({ info }) => info.mayCommitInside)) return false;
+    const isAlone =
+      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
+    if (!this.#connection.isShared && !isAlone) return false;
+    for (const one of all) {
+      // Unprepared, so that its answer does not hang on anybody else's Parse again.
+      one.prepare = false;
+      one.retried = true;
+    }
+    this.#outbox.sendAgain(all);
+    return true;
+  }
+
+  /**
+   * Somebody brought a shared connection into a transaction, past the check of
+   * its text. What came behind is in that transaction: the connection is closed,
+   * which rolls all of it back, and nobody is told that it was done.
+   */
+  #leaveTransaction() {
+    this.isPoisoned = true;
+    const connection = this.#connection;
+    connection.afterDelivery(() => {
+      if (connection.state === 'closed') return;
+      this.#owner.onLost(poisonedError());
+      connection.destroy();
+    });
+  }
+
+  /** @param {Query} query @param {number} transactionStatus */
+  #isInTransaction(query, transactionStatus) {
+    if (!this.#connection.isShared) return false;
+    return (
+      transactionStatus > TRANSACTION_IDLE || (query.tag !== '' && TAG_OF_BEGIN.test(query.tag))
+    );
+  }
+
+  /** @param {Query} query */
+  #rejectPoisoned(query) {
+    this.#connection.forget(query);
+    query.reject(poisonedError());
+    this.#owner.onSettled();
+  }
+}
+
+module.exports = { Answers };

@@ -1,0 +1,64 @@
+'use strict';
+
+// What proxies of the tests have in common: a port before the run's server, and the sockets of those
+// who came. Used by gate.js and proxy.js.
+
+const { once } = require('node:events');
+const net = require('node:net');
+const path = require('node:path');
+const { Client } = require('../..');
+const { connectionString, options } = require('./connect');
+const { listen } = require('./ports');
+
+class Relay {
+  /** @type {Set<net.Socket>} */
+  #sockets = new Set();
+  #server = net.createServer((socket) => this.receive(this.keep(socket)));
+
+  static async open() {
+    const relay = new this();
+    relay.port = await listen(relay.#server);
+    return relay;
+  }
+
+  /** @param {Record<string, any>} [given] @returns options of a client or pool behind it */
+  options(given) {
+    const { user, database } = new Client(connectionString());
+    const { options: sessionOptions } = options();
+    return {
+      host: '127.0.0.1',
+      port: this.port,
+      user,
+      database,
+      sslmode: 'disable',
+      connectionString: undefined,
+      options: sessionOptions,
+      ...given,
+    };
+  }
+
+  /** @returns {net.Socket} a connection to the run's server */
+  connect() {
+    const { host, port } = new Client(connectionString());
+    const target = host.startsWith('/')
+      ? { path: path.join(host, `.s.PGSQL.${port}`) }
+      : { host, port };
+    return this.keep(net.connect(target));
+  }
+
+  /** @param {net.Socket} socket */
+  keep(socket) {
+    this.#sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => this.#sockets.delete(socket));
+    return socket;
+  }
+
+  async close() {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+module.exports = { Relay };
