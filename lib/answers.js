@@ -129,7 +129,7 @@ class Answers {
   #runApart(query, isAnyones) {
     const isGuilty = query.hasFailed && !query.wasSkipped;
     // It may fail only in company, and then would do so each time.
-    if (isGuilty || isAnyones) query.info.keepAlone();
+    if (isGuilty || (isAnyones && query.info.effect === 'write')) query.info.keepAlone();
     const { code } = /** @type {any} */ (query.error ?? {});
     // A time limit is not taken twice, and nobody sends a second cancel.
     if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) this.#settle(query);

@@ -17,6 +17,9 @@ const { ConnectionError } = require('./errors');
 /** So long the server may take to stop, or to be asked; then its caller is told that nobody knows. */
 const GRACE_MILLIS = 2000;
 
+/** After so long without an effect it is asked once more. */
+const AGAIN_MILLIS = 100;
+
 /** query_canceled */
 const QUERY_CANCELED = '57014';
 
@@ -29,6 +32,8 @@ class Cancellation {
   #reason;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
+  /** @type {NodeJS.Timeout | undefined} */
+  #again = undefined;
   /** @type {() => void} */
   #resolve = () => {};
   /** @type {(error: Error) => void} */
@@ -87,10 +92,21 @@ class Cancellation {
     this.#isThrough = true;
     if (ok) {
       this.advance();
+      if (this.#target !== undefined && this.#connection.load.sent > 0) this.#askAgainLater();
       return;
     }
     this.#fail(new ConnectionError('the server could not be asked to cancel'));
     this.#giveUp();
+  }
+
+  /** A signal that has come before the query did hits nothing (all others wait until it is settled). */
+  #askAgainLater() {
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => {
+      if (this.#isBarrierSent || this.#connection.load.sent === 0) return;
+      this.#isThrough = false;
+      this.#connection.askToCancel();
+    }, AGAIN_MILLIS);
   }
 
   /** Something in flight is settled. */
@@ -103,6 +119,7 @@ class Cancellation {
   /** Nothing is to be waited for any more: it is done, or the connection is gone. */
   end() {
     clearTimeout(this.#timer);
+    clearTimeout(this.#again);
     this.#outbox.unblock();
     this.#resolve();
   }

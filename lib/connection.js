@@ -254,11 +254,16 @@ class Connection {
     this.cancellation = cancellation;
     // What is in the tick buffer must be there before the signal is.
     ticks.submit();
-    this.#native.cancel();
+    this.askToCancel();
     cancellation.done.then(() => {
       this.cancellation = undefined;
     });
     return cancellation.asked;
+  }
+
+  /** Signals the backend; onCancelled() follows. */
+  askToCancel() {
+    if (this.state !== 'closed') this.#native.cancel();
   }
 
   /** A cancel that is under way has ended. */

@@ -1,61 +1,43 @@
 'use strict';
 
-// Chooses connections, and keeps the lines of what waits for one. Queries share connections: each goes to one that is idle, else, if it
-// would stand behind something slow, waits for one that is opened, else joins
-// the pipeline that is expected to be done first (README, "How it works"). Clients
-// are lent to one borrower at a time.
+// The face of a pool, in the shape of `pg`'s Pool: queries on connections that
+// others share, and clients, lent to one borrower at a time. dispatcher.js says
+// who gets which connection.
 
 const { EventEmitter } = require('node:events');
 
 const { readBatch } = require('./batch');
 const { readOptions, transactionsOf } = require('./client');
-const { isTransient } = require('./connection-errors');
-const { afterDelivery } = require('./delivery');
 const { watch } = require('./deadline');
 const { traceQuery } = require('./diagnostics');
+const { Dispatcher } = require('./dispatcher');
 const { PoolError, StatementRefusedError, copyError } = require('./errors');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { copyRows } = require('./copy-rows');
 const { watchLoan } = require('./leak-warning');
 const { Listener, checkChannel, checkPayload } = require('./listener');
-const { PoolConnections } = require('./pool-connections');
 const { answer, callBack, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
 const { readTransaction } = require('./transaction-options');
-const { WaitingLine } = require('./waiting-line');
 
 /**
- * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./client').Client} Client
  * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query').Query} Query
  * @typedef {import('./query-arguments').Callback} Callback
- * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
  * @typedef {(error?: Error | boolean) => void} Release
  * @typedef {Client & Disposable & { release: Release }} LentClient
  */
-
-/** Opening a connection takes about so long: a longer queue is worth another one. */
-const GROWTH_MILLIS = 5;
 
 class Pool extends EventEmitter {
   #settings;
   /** @type {import('./errors').OptionError | undefined} why it cannot connect */
   #refusal;
   #registry = new StatementRegistry();
-  #connections;
-  /** @type {WaitingLine<Query | Batch>} */
-  #queries;
-  /** @type {WaitingLine<Borrower>} */
-  #borrowers;
+  #dispatcher;
   #listener;
-  /** What waits for a connection without neighbours. @type {WeakMap<Query | Batch, Borrower>} */
-  #waitingAlone = new WeakMap();
-  #pumpPending = false;
-  /** @type {(() => void) | undefined} set by end() */
-  #whenEnded = undefined;
   /** @type {Promise<void> | undefined} */
   #ended = undefined;
 
@@ -68,21 +50,13 @@ class Pool extends EventEmitter {
     const { settings, refusal } = readOptions(config);
     this.#settings = settings;
     this.#refusal = refusal;
-    this.#connections = new PoolConnections(settings, this.#registry, {
-      onOpened: (member) => this.#onOpened(member),
-      onOpenFailed: (error) => this.#onOpenFailed(error),
-      onLost: (member, error) => this.#onLost(member, error),
-      onClosed: (member) => this.#onClosed(member),
-      onUnsent: (work) => this.#onUnsent(work),
-      onSettled: () => this.#onSettled(),
+    this.#dispatcher = new Dispatcher(settings, this.#registry, {
+      refuse: () => this.#refuse(),
+      hasSetUp: () => this.listenerCount('connect') > 0,
+      onOpened: (client) => this.#emitNow('connect', client),
+      onLost: (error, client) => this.#emitError(error, client),
+      onClosed: (client) => process.nextTick(() => this.emit('remove', client)),
     });
-    const { connectionTimeoutMillis } = settings;
-    this.#queries = new WaitingLine(connectionTimeoutMillis, (query) =>
-      query.reject(this.#timeoutError()),
-    );
-    this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) =>
-      reject(this.#timeoutError()),
-    );
     this.#listener = new Listener(settings, this.#registry, (error, client) =>
       this.#emitError(error, client),
     );
@@ -90,30 +64,41 @@ class Pool extends EventEmitter {
 
   /** Connections, those that are being opened included. */
   get totalCount() {
-    return this.#connections.members.size;
+    return this.#dispatcher.totalCount;
   }
 
   /** Connections with nothing in flight that are not lent. */
   get idleCount() {
-    return this.#connections.shared.filter((member) => member.isIdle).length;
+    return this.#dispatcher.idleCount;
   }
 
   /** Queries and borrowers that have no connection yet. */
   get waitingCount() {
-    return this.#queries.length + this.#borrowers.length;
+    return this.#dispatcher.waitingCount;
   }
 
   get ending() {
-    return this.#whenEnded !== undefined;
+    return this.#dispatcher.isEnding;
   }
 
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
-    return this.#connections.report({
-      totalCount: this.totalCount,
-      idleCount: this.idleCount,
-      waitingCount: this.waitingCount,
-    });
+    return this.#dispatcher.stats();
+  }
+
+  /** @returns {Error | undefined} why nothing is taken any more */
+  #refuse() {
+    if (this.#refusal !== undefined) return copyError(this.#refusal);
+    if (!this.ending) return undefined;
+    return new PoolError(
+      'Cannot use a pool after calling end on the pool',
+      'ERR_PG_CONDUIT_POOL_ENDED',
+    );
+  }
+
+  /** @param {Error} error @param {Client} client */
+  #emitError(error, client) {
+    if (this.listenerCount('error') > 0) process.nextTick(() => this.emit('error', error, client));
   }
 
   /**
@@ -145,7 +130,8 @@ class Pool extends EventEmitter {
     const query = readQuery(text, values, callback, types, int8);
     const refusal = this.#refuse() ?? query.refusal;
     const late =
-      refusal ?? watch(query, this.#settings.query_timeout, (error) => this.#giveUp(query, error));
+      refusal ??
+      watch(query, this.#settings.query_timeout, (error) => this.#dispatcher.giveUp(query, error));
     traceQuery(query, () => {
       if (late !== undefined) query.reject(late);
       else this.#dispatch(query);
@@ -159,17 +145,17 @@ class Pool extends EventEmitter {
     query.info = info;
     if (info.isSeveral && query.parameters.length === 0) {
       query.endsTransaction = true;
-      this.#runAlone(query);
+      this.#dispatcher.runAlone(query);
       return;
     }
     switch (info.class.kind) {
       case 'plain':
         // What is to be cancelled must be alone on its connection.
-        if (query.runsSolo) this.#runAlone(query);
-        else this.#runShared(query);
+        if (query.runsSolo) this.#dispatcher.runAlone(query);
+        else this.#dispatcher.runShared(query);
         return;
       case 'alone':
-        this.#runAlone(query);
+        this.#dispatcher.runAlone(query);
         return;
       default:
         query.reject(new StatementRefusedError(String(info.class.refusal)));
@@ -189,8 +175,8 @@ class Pool extends EventEmitter {
     const refusal = this.#refuse() ?? batch.refusal;
     if (refusal !== undefined) batch.reject(refusal);
     else if (batch.members.length > 0 && batch.admit(this.#registry, true)) {
-      if (batch.runsAlone) this.#runAlone(batch);
-      else this.#runShared(batch);
+      if (batch.runsAlone) this.#dispatcher.runAlone(batch);
+      else this.#dispatcher.runShared(batch);
     }
     return batch.promise;
   }
@@ -247,88 +233,15 @@ class Pool extends EventEmitter {
       query.refusal ??
       (isFine ? undefined : new StatementRefusedError(String(refusal)));
     if (reason !== undefined) query.reject(reason);
-    else this.#runAlone(query);
+    else this.#dispatcher.runAlone(query);
   }
 
   #stop = (
     /** @type {Query} */ query,
     /** @type {import('./errors').QueryAbortedError} */ reason,
   ) => {
-    if (!query.isSettled) this.#giveUp(query, reason);
+    if (!query.isSettled) this.#dispatcher.giveUp(query, reason);
   };
-
-  /** @param {Query | Batch} work */
-  #runShared(work) {
-    const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
-    if (member !== undefined) member.submit(work);
-    else this.#enqueue(this.#queries, work, (error) => work.reject(error));
-  }
-
-  /**
-   * Without neighbours, who would wait for it or for its locks.
-   * @param {Query | Batch} work
-   */
-  #runAlone(work) {
-    this.#borrow(work).then(
-      (member) => {
-        if (work.isSettled) {
-          this.#takeBack(member);
-          return;
-        }
-        // Not by its promise: a handler there would hide a rejection that nobody else handles.
-        work.onceSettled(() => this.#takeBack(member));
-        member.submit(work);
-      },
-      (error) => work.reject(error),
-    );
-  }
-
-  /**
-   * Its caller waits no longer.
-   * @param {Query} query
-   * @param {import('./errors').QueryAbortedError} reason
-   */
-  #giveUp(query, reason) {
-    if (query.connection !== undefined) {
-      query.connection.giveUp(query, reason);
-      return;
-    }
-    this.#queries.remove(query);
-    const borrower = this.#waitingAlone.get(query);
-    if (borrower !== undefined) this.#borrowers.remove(borrower);
-    this.#waitingAlone.delete(query);
-    query.reject(reason);
-    this.#onSettled();
-  }
-
-  /**
-   * @param {number} othersWaiting
-   * @returns {Member | undefined} nothing: the query is to wait
-   */
-  #choose(othersWaiting) {
-    const { maxInFlight } = this.#settings;
-    const now = performance.now();
-    /** @type {Member | undefined} */
-    let best;
-    let leastMillis = Infinity;
-    for (const member of this.#connections.shared) {
-      const { load } = member.connection;
-      if (member.state !== 'shared' || member.isSpent) continue;
-      if (load.inFlight === 0) return member;
-      if (load.inFlight >= maxInFlight || load.expectedMillis >= leastMillis) continue;
-      // Never behind something slow: whoever waits gets the first one that is free.
-      if (load.isBlocked(now)) continue;
-      best = member;
-      leastMillis = load.expectedMillis;
-    }
-    if (best === undefined) return undefined;
-    const { connectingCount, mayGrow } = this.#connections;
-    // What was never seen may be slow: not behind it while a connection is being opened, or may be.
-    const isDoubtful = best.connection.load.unknown > 0;
-    if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
-    if (leastMillis > GROWTH_MILLIS && connectingCount === 0 && mayGrow) this.#connections.open();
-    return best;
-  }
 
   // --- Clients, lent to one borrower --------------------------------------------
 
@@ -339,7 +252,7 @@ class Pool extends EventEmitter {
    */
   connect(callback) {
     const loan = this.#watchLoan();
-    const borrowed = this.#borrow().then((member) => this.#lend(member, loan));
+    const borrowed = this.#dispatcher.borrow().then((member) => this.#lend(member, loan));
     if (callback === undefined) return borrowed;
     callBack(borrowed, (error, client) =>
       error === null
@@ -347,23 +260,6 @@ class Pool extends EventEmitter {
         : callback(error, undefined, () => {}),
     );
     return undefined;
-  }
-
-  /**
-   * @param {Query | Batch} [work] that it is for
-   * @returns {Promise<Member>} in the state exclusive
-   */
-  #borrow(work) {
-    return new Promise((resolve, reject) => {
-      const refusal = this.#refuse();
-      if (refusal !== undefined) {
-        reject(refusal);
-        return;
-      }
-      const borrower = { resolve, reject };
-      if (work !== undefined) this.#waitingAlone.set(work, borrower);
-      this.#enqueue(this.#borrowers, borrower, reject);
-    });
   }
 
   /**
@@ -377,14 +273,14 @@ class Pool extends EventEmitter {
   async transaction(fn, options) {
     readTransaction(fn, options);
     const loan = this.#watchLoan();
-    const member = await this.#borrow();
+    const member = await this.#dispatcher.borrow();
     loan?.start();
     transactionsOf(member.client).open();
     try {
       return await member.client.transaction(fn, options);
     } finally {
       loan?.stop();
-      this.#takeBack(member);
+      this.#dispatcher.takeBack(member);
     }
   }
 
@@ -410,7 +306,7 @@ class Pool extends EventEmitter {
       isLent = false;
       loan?.stop();
       this.#emitNow('release', error, client);
-      this.#takeBack(member, Boolean(error));
+      this.#dispatcher.takeBack(member, Boolean(error));
     };
     // Made anew for each borrower, so that nobody disposes of what another one has.
     lent[Symbol.dispose] = () => {
@@ -421,26 +317,6 @@ class Pool extends EventEmitter {
     };
     this.#emitNow('acquire', client);
     return lent;
-  }
-
-  /**
-   * @param {Member} member
-   * @param {boolean} [isBroken] the borrower does not want it to be used again
-   */
-  async #takeBack(member, isBroken = false) {
-    transactionsOf(member.client).close();
-    if (!this.#connections.members.has(member)) return;
-    if (isBroken) {
-      member.become('leaving');
-      member.connection.destroy();
-      return;
-    }
-    await member.connection.whenCancelled();
-    const isUsable = await member.reset(this.listenerCount('connect') > 0);
-    if (!this.#connections.members.has(member)) return;
-    if (isUsable && !member.isSpent) this.#connections.share(member);
-    else this.#connections.retire(member);
-    this.#pump();
   }
 
   // --- Notifications ------------------------------------------------------------
@@ -473,158 +349,6 @@ class Pool extends EventEmitter {
     });
   }
 
-  // --- The waiting lines --------------------------------------------------------
-
-  /** @returns {Error | undefined} why nothing is taken any more */
-  #refuse() {
-    if (this.#refusal !== undefined) return copyError(this.#refusal);
-    if (!this.ending) return undefined;
-    return new PoolError(
-      'Cannot use a pool after calling end on the pool',
-      'ERR_PG_CONDUIT_POOL_ENDED',
-    );
-  }
-
-  #timeoutError() {
-    return new PoolError(
-      'timeout exceeded when trying to connect: no connection was free within ' +
-        `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
-      'ERR_PG_CONDUIT_POOL_TIMEOUT',
-      { cause: this.#connections.lastError },
-    );
-  }
-
-  /**
-   * @template T
-   * @param {WaitingLine<T>} line
-   * @param {T} item
-   * @param {(error: Error) => void} reject
-   */
-  #enqueue(line, item, reject) {
-    const { maxWaiting } = this.#settings;
-    line.push(item);
-    this.#pump();
-    if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
-    reject(
-      new PoolError(
-        `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
-          'try again later, or raise max or maxInFlight',
-        'ERR_PG_CONDUIT_POOL_FULL',
-      ),
-    );
-  }
-
-  /**
-   * Its connection was lost before it was sent: another one does as well.
-   * @param {Query | Batch} work
-   */
-  #onUnsent(work) {
-    afterDelivery(() => {
-      if (work.isSettled) return;
-      work.connection = undefined;
-      this.#runShared(work);
-    });
-    return true;
-  }
-
-  #onSettled() {
-    if (this.#pumpPending) return;
-    const { allowExitOnIdle, maxUses } = this.#settings;
-    const isWorthIt =
-      this.waitingCount > 0 || this.ending || allowExitOnIdle || maxUses !== Infinity;
-    if (!isWorthIt) return;
-    this.#pumpPending = true;
-    afterDelivery(() => {
-      this.#pumpPending = false;
-      this.#pump();
-    });
-  }
-
-  /** Gives out what is free, and opens what is missing. */
-  #pump() {
-    this.#connections.retireSpent();
-    this.#serveQueries();
-    this.#serveBorrowers();
-    this.#connections.grow(this.waitingCount, () => this.#pump());
-    if (this.#settings.allowExitOnIdle) {
-      for (const member of this.#connections.shared) {
-        if (member.isIdle) member.connection.setLoopRef(false);
-      }
-    }
-    if (this.ending) this.#finish();
-  }
-
-  #serveQueries() {
-    for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
-      const member = this.#choose(this.waitingCount - 1);
-      if (member === undefined) return;
-      this.#queries.shift();
-      member.submit(query);
-    }
-  }
-
-  #serveBorrowers() {
-    for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
-      const member = this.#connections.shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
-      if (member === undefined) break;
-      this.#borrowers.shift();
-      this.#connections.unshare(member);
-      member.become('exclusive');
-      next.resolve(member);
-    }
-    // Under a steady load no connection is ever idle by itself: some are kept
-    // free of new queries, one for each borrower, unless queries wait for longer.
-    let wanted = this.#connections.mayGrow ? 0 : this.#borrowers.length;
-    if (this.#borrowers.oldestSince > this.#queries.oldestSince) wanted = 0;
-    const byCost = [...this.#connections.shared].sort(
-      (a, b) => a.connection.load.expectedMillis - b.connection.load.expectedMillis,
-    );
-    for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
-  }
-
-  // --- Connections that come and go ---------------------------------------------
-
-  /** @param {Member} member */
-  #onOpened(member) {
-    // A listener may send what every connection is to begin with; it still has it alone.
-    this.#emitNow('connect', member.client);
-    member.connection.hasTouchedSession = false;
-    this.#connections.share(member);
-    this.#pump();
-  }
-
-  /** @param {Error} error */
-  #onOpenFailed(error) {
-    // Others that are connected will serve those who wait; a deadline says how
-    // long a server that is down may take to come back.
-    const { members, connectingCount } = this.#connections;
-    const isHopeful =
-      members.size > connectingCount ||
-      (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
-    if (!isHopeful && connectingCount === 0) {
-      for (const query of this.#queries.clear()) query.reject(copyError(error));
-      for (const { reject } of this.#borrowers.clear()) reject(copyError(error));
-    }
-    this.#pump();
-  }
-
-  /** @param {Member} member @param {Error} error */
-  #onLost(member, error) {
-    // Who has borrowed it hears it from the client.
-    if (member.state !== 'exclusive') this.#emitError(error, member.client);
-  }
-
-  /** @param {Error} error @param {Client} client */
-  #emitError(error, client) {
-    if (this.listenerCount('error') > 0) process.nextTick(() => this.emit('error', error, client));
-  }
-
-  /** @param {Member} member */
-  #onClosed(member) {
-    process.nextTick(() => this.emit('remove', member.client));
-    this.#pump();
-  }
-
   // --- The end ----------------------------------------------------------------
 
   /**
@@ -650,18 +374,7 @@ class Pool extends EventEmitter {
     if (this.ending) {
       throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
     }
-    const membersEnded = new Promise((resolve) => {
-      this.#whenEnded = () => resolve(undefined);
-      this.#pump();
-    });
-    await Promise.all([membersEnded, this.#listener.end()]);
-    this.#connections.stopTimers();
-  }
-
-  #finish() {
-    if (this.waitingCount > 0) return;
-    this.#connections.close();
-    if (this.#connections.members.size === 0) this.#whenEnded?.();
+    await Promise.all([this.#dispatcher.end(), this.#listener.end()]);
   }
 }
 

@@ -344,7 +344,7 @@ describe('Sync groups under random scripts', function () {
     );
     // Groups there were.
     const summary = JSON.stringify({ ...sent, ...told });
-    assert.ok(sent.queries > 1.2 * sent.syncs, summary);
+    assert.ok(sent.queries - sent.syncs > 50, summary);
     assert.ok(told.fulfilled > 0 && told['not-run'] > 0, summary);
     if (TIMES > 1) console.log(`      ${summary}`);
   });

@@ -1,0 +1,365 @@
+'use strict';
+
+// Who gets which connection. Queries share connections: each goes to one that is
+// idle, else joins the pipeline that is expected to be done first, never behind
+// something slow; else it waits (README, "How it works"). What needs a connection
+// without neighbours borrows one. Owned by pool.js.
+
+const { transactionsOf } = require('./client');
+const { isTransient } = require('./connection-errors');
+const { afterDelivery } = require('./delivery');
+const { PoolError, copyError } = require('./errors');
+const { PoolConnections } = require('./pool-connections');
+const { WaitingLine } = require('./waiting-line');
+
+/**
+ * @typedef {import('./batch').Batch} Batch
+ * @typedef {import('./client').Client} Client
+ * @typedef {import('./pool-member').Member} Member
+ * @typedef {import('./query').Query} Query
+ * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
+ *
+ * @typedef {object} DispatcherOwner
+ * @property {() => Error | undefined} refuse why nothing is taken any more
+ * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
+ * @property {(client: Client) => void} onOpened nobody else has it yet
+ * @property {(error: Error, client: Client) => void} onLost it was not lent
+ * @property {(client: Client) => void} onClosed
+ */
+
+/** Opening a connection takes about so long: a longer queue is worth another one. */
+const GROWTH_MILLIS = 5;
+
+class Dispatcher {
+  #settings;
+  #owner;
+  #connections;
+  /** @type {WaitingLine<Query | Batch>} */
+  #queries;
+  /** @type {WaitingLine<Borrower>} */
+  #borrowers;
+  /** What waits for a connection without neighbours. @type {WeakMap<Query | Batch, Borrower>} */
+  #waitingAlone = new WeakMap();
+  #pumpPending = false;
+  /** @type {(() => void) | undefined} set by end() */
+  #whenEnded = undefined;
+
+  /**
+   * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
+   * @param {DispatcherOwner} owner
+   */
+  constructor(settings, registry, owner) {
+    this.#settings = settings;
+    this.#owner = owner;
+    this.#connections = new PoolConnections(settings, registry, {
+      onOpened: (member) => this.#onOpened(member),
+      onOpenFailed: (error) => this.#onOpenFailed(error),
+      onLost: (member, error) => this.#onLost(member, error),
+      onClosed: (member) => this.#onClosed(member),
+      onUnsent: (work) => this.#onUnsent(work),
+      onSettled: () => this.#onSettled(),
+    });
+    const { connectionTimeoutMillis } = settings;
+    this.#queries = new WaitingLine(connectionTimeoutMillis, (query) =>
+      query.reject(this.#timeoutError()),
+    );
+    this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) =>
+      reject(this.#timeoutError()),
+    );
+  }
+
+  get totalCount() {
+    return this.#connections.members.size;
+  }
+
+  get idleCount() {
+    return this.#connections.shared.filter((member) => member.isIdle).length;
+  }
+
+  get waitingCount() {
+    return this.#queries.length + this.#borrowers.length;
+  }
+
+  get isEnding() {
+    return this.#whenEnded !== undefined;
+  }
+
+  stats() {
+    return this.#connections.report({
+      totalCount: this.totalCount,
+      idleCount: this.idleCount,
+      waitingCount: this.waitingCount,
+    });
+  }
+
+  // --- Queries ------------------------------------------------------------------
+
+  /** @param {Query | Batch} work */
+  runShared(work) {
+    const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
+    if (member !== undefined) member.submit(work);
+    else this.#enqueue(this.#queries, work, (error) => work.reject(error));
+  }
+
+  /**
+   * Without neighbours, who would wait for it or for its locks.
+   * @param {Query | Batch} work
+   */
+  runAlone(work) {
+    this.borrow(work).then(
+      (member) => {
+        if (work.isSettled) {
+          this.takeBack(member);
+          return;
+        }
+        // Not by its promise: a handler there would hide a rejection that nobody else handles.
+        work.onceSettled(() => this.takeBack(member));
+        member.submit(work);
+      },
+      (error) => work.reject(error),
+    );
+  }
+
+  /**
+   * Its caller waits no longer.
+   * @param {Query} query
+   * @param {import('./errors').QueryAbortedError} reason
+   */
+  giveUp(query, reason) {
+    if (query.connection !== undefined) {
+      query.connection.giveUp(query, reason);
+      return;
+    }
+    this.#queries.remove(query);
+    const borrower = this.#waitingAlone.get(query);
+    if (borrower !== undefined) this.#borrowers.remove(borrower);
+    this.#waitingAlone.delete(query);
+    query.reject(reason);
+    this.#onSettled();
+  }
+
+  /**
+   * @param {number} othersWaiting
+   * @returns {Member | undefined} nothing: the query is to wait
+   */
+  #choose(othersWaiting) {
+    const { maxInFlight } = this.#settings;
+    const now = performance.now();
+    /** @type {Member | undefined} */
+    let best;
+    let leastMillis = Infinity;
+    for (const member of this.#connections.shared) {
+      const { load } = member.connection;
+      if (member.state !== 'shared' || member.isSpent) continue;
+      if (load.inFlight === 0) return member;
+      if (load.inFlight >= maxInFlight || load.expectedMillis >= leastMillis) continue;
+      // Never behind something slow: whoever waits gets the first one that is free.
+      if (load.isBlocked(now)) continue;
+      best = member;
+      leastMillis = load.expectedMillis;
+    }
+    if (best === undefined) return undefined;
+    const { connectingCount, mayGrow } = this.#connections;
+    // What was never seen may be slow: not behind it while a connection is being opened, or may be.
+    const isDoubtful = best.connection.load.unknown > 0;
+    if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
+    if (leastMillis > GROWTH_MILLIS && connectingCount === 0 && mayGrow) this.#connections.open();
+    return best;
+  }
+
+  // --- Connections without neighbours ---------------------------------------------
+
+  /**
+   * @param {Query | Batch} [work] that it is for
+   * @returns {Promise<Member>} in the state exclusive
+   */
+  borrow(work) {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#owner.refuse();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      const borrower = { resolve, reject };
+      if (work !== undefined) this.#waitingAlone.set(work, borrower);
+      this.#enqueue(this.#borrowers, borrower, reject);
+    });
+  }
+
+  /**
+   * @param {Member} member
+   * @param {boolean} [isBroken] the borrower does not want it to be used again
+   */
+  async takeBack(member, isBroken = false) {
+    transactionsOf(member.client).close();
+    if (!this.#connections.members.has(member)) return;
+    if (isBroken) {
+      member.become('leaving');
+      member.connection.destroy();
+      return;
+    }
+    await member.connection.whenCancelled();
+    const isUsable = await member.reset(this.#owner.hasSetUp());
+    if (!this.#connections.members.has(member)) return;
+    if (isUsable && !member.isSpent) this.#connections.share(member);
+    else this.#connections.retire(member);
+    this.#pump();
+  }
+
+  // --- The waiting lines --------------------------------------------------------
+
+  #timeoutError() {
+    return new PoolError(
+      'timeout exceeded when trying to connect: no connection was free within ' +
+        `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
+      'ERR_PG_CONDUIT_POOL_TIMEOUT',
+      { cause: this.#connections.lastError },
+    );
+  }
+
+  /**
+   * @template T
+   * @param {WaitingLine<T>} line
+   * @param {T} item
+   * @param {(error: Error) => void} reject
+   */
+  #enqueue(line, item, reject) {
+    const { maxWaiting } = this.#settings;
+    line.push(item);
+    this.#pump();
+    if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
+    reject(
+      new PoolError(
+        `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
+          'try again later, or raise max or maxInFlight',
+        'ERR_PG_CONDUIT_POOL_FULL',
+      ),
+    );
+  }
+
+  /**
+   * Its connection was lost before it was sent: another one does as well.
+   * @param {Query | Batch} work
+   */
+  #onUnsent(work) {
+    afterDelivery(() => {
+      if (work.isSettled) return;
+      work.connection = undefined;
+      this.runShared(work);
+    });
+    return true;
+  }
+
+  #onSettled() {
+    if (this.#pumpPending) return;
+    const { allowExitOnIdle, maxUses } = this.#settings;
+    const isWorthIt =
+      this.waitingCount > 0 || this.isEnding || allowExitOnIdle || maxUses !== Infinity;
+    if (!isWorthIt) return;
+    this.#pumpPending = true;
+    afterDelivery(() => {
+      this.#pumpPending = false;
+      this.#pump();
+    });
+  }
+
+  /** Gives out what is free, and opens what is missing. */
+  #pump() {
+    this.#connections.retireSpent();
+    this.#serveQueries();
+    this.#serveBorrowers();
+    this.#connections.grow(this.waitingCount, () => this.#pump());
+    if (this.#settings.allowExitOnIdle) {
+      for (const member of this.#connections.shared) {
+        if (member.isIdle) member.connection.setLoopRef(false);
+      }
+    }
+    if (this.isEnding) this.#finish();
+  }
+
+  #serveQueries() {
+    for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
+      const member = this.#choose(this.waitingCount - 1);
+      if (member === undefined) return;
+      this.#queries.shift();
+      member.submit(query);
+    }
+  }
+
+  #serveBorrowers() {
+    for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
+      const member = this.#connections.shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
+      if (member === undefined) break;
+      this.#borrowers.shift();
+      this.#connections.unshare(member);
+      member.become('exclusive');
+      next.resolve(member);
+    }
+    // Under a steady load no connection is ever idle by itself: some are kept
+    // free of new queries, one for each borrower, unless queries wait for longer.
+    let wanted = this.#connections.mayGrow ? 0 : this.#borrowers.length;
+    if (this.#borrowers.oldestSince > this.#queries.oldestSince) wanted = 0;
+    const byCost = [...this.#connections.shared].sort(
+      (a, b) => a.connection.load.expectedMillis - b.connection.load.expectedMillis,
+    );
+    for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
+  }
+
+  // --- Connections that come and go ---------------------------------------------
+
+  /** @param {Member} member */
+  #onOpened(member) {
+    // A listener may send what every connection is to begin with; it still has it alone.
+    this.#owner.onOpened(member.client);
+    member.connection.hasTouchedSession = false;
+    this.#connections.share(member);
+    this.#pump();
+  }
+
+  /** @param {Error} error */
+  #onOpenFailed(error) {
+    // Others that are connected will serve those who wait; a deadline says how
+    // long a server that is down may take to come back.
+    const { members, connectingCount } = this.#connections;
+    const isHopeful =
+      members.size > connectingCount ||
+      (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
+    if (!isHopeful && connectingCount === 0) {
+      for (const query of this.#queries.clear()) query.reject(copyError(error));
+      for (const { reject } of this.#borrowers.clear()) reject(copyError(error));
+    }
+    this.#pump();
+  }
+
+  /** @param {Member} member @param {Error} error */
+  #onLost(member, error) {
+    // Who has borrowed it hears it from the client.
+    if (member.state !== 'exclusive') this.#owner.onLost(error, member.client);
+  }
+
+  /** @param {Member} member */
+  #onClosed(member) {
+    this.#owner.onClosed(member.client);
+    this.#pump();
+  }
+
+  // --- The end ------------------------------------------------------------------
+
+  /** @returns {Promise<void>} when all that was asked for is done and all connections are closed */
+  async end() {
+    await new Promise((resolve) => {
+      this.#whenEnded = () => resolve(undefined);
+      this.#pump();
+    });
+    this.#connections.stopTimers();
+  }
+
+  #finish() {
+    if (this.waitingCount > 0) return;
+    this.#connections.close();
+    if (this.#connections.members.size === 0) this.#whenEnded?.();
+  }
+}
+
+module.exports = { Dispatcher };
