@@ -95,7 +95,6 @@ class Cancellation {
       if (this.#target !== undefined && this.#connection.load.sent > 0) this.#askAgainLater();
       return;
     }
-    this.#fail(new ConnectionError('the server could not be asked to cancel'));
     this.#giveUp();
   }
 
@@ -139,6 +138,8 @@ class Cancellation {
 
   /** The query is not waited for any longer, and the connection is given up. */
   #giveUp() {
+    // Before libpq 17 a request that was turned away looks like one that had no effect.
+    this.#fail(new ConnectionError('the server could not be asked to cancel in time'));
     const reason = this.#reason;
     if (this.#target !== undefined && reason !== undefined && !this.#target.isSettled) {
       reason.outcome = 'unknown';
