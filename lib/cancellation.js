@@ -81,13 +81,15 @@ class Cancellation {
   #startTimer() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      if (this.#isThrough) this.#giveUp();
-      else this.onCancelled(false);
+      if (!this.#isThrough) this.#connection.mayBeSignalled = true;
+      this.#isThrough = true;
+      this.#giveUp();
     }, GRACE_MILLIS);
   }
 
   /** The server has got the request, or could not be reached. @param {boolean} ok */
   onCancelled(ok) {
+    this.#connection.mayBeSignalled = false;
     if (this.#isThrough) return;
     this.#isThrough = true;
     if (ok) {

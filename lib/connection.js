@@ -53,6 +53,8 @@ class Connection {
   /** What ran on it, since this was last cleared, may have left something behind. */
   hasTouchedSession = false;
   hasTouchedTransaction = false;
+  /** A cancel request has not come through in time, and may still. */
+  mayBeSignalled = false;
   /** What cancels, while it does. @type {Cancellation | undefined} */
   cancellation = undefined;
 
@@ -273,7 +275,8 @@ class Connection {
 
   /** @param {boolean} ok */
   onCancelled(ok) {
-    this.cancellation?.onCancelled(ok);
+    if (this.cancellation !== undefined) this.cancellation.onCancelled(ok);
+    else this.mayBeSignalled = false;
   }
 
   /**

@@ -159,10 +159,14 @@ class CopyFrom extends Writable {
     }
   }
 
-  /** Told to fail, the server takes nothing of it. @param {any} error */
+  /**
+   * Told to fail, the server takes nothing of it.
+   * @param {any} error
+   * @returns {boolean} false: it does not wait for data any more
+   */
   #fail(error) {
     const message = String(error?.message ?? 'the stream was destroyed');
-    this.#query.connection.endCopy(message.replaceAll('\0', ''));
+    return this.#query.connection.endCopy(message.replaceAll('\0', ''));
   }
 
   /** @override @param {(error?: Error | null) => void} callback */
@@ -190,8 +194,8 @@ class CopyFrom extends Writable {
     }
     const done = () => callback(error);
     query.promise.then(done, done);
-    if (this.#isReady) this.#fail(error);
-    else this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
+    if (this.#isReady && this.#fail(error)) return;
+    this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
   }
 }
 

@@ -243,11 +243,12 @@ class Dispatcher {
    * @param {Query | Batch} work
    */
   #onUnsent(work) {
-    afterDelivery(() => {
-      if (work.isSettled) return;
+    if (!work.isSettled) {
+      // In the line at once: an end() must not be over before it is done.
       work.connection = undefined;
-      this.runShared(work);
-    });
+      this.#queries.push(work);
+      this.#onSettled();
+    }
     return true;
   }
 
@@ -341,7 +342,8 @@ class Dispatcher {
   /** @param {Member} member */
   #onClosed(member) {
     this.#owner.onClosed(member.client);
-    this.#pump();
+    // Not at once: nothing may be sent in the middle of a delivery.
+    this.#onSettled();
   }
 
   // --- The end ------------------------------------------------------------------

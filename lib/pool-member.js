@@ -99,6 +99,8 @@ class Member {
    */
   async reset(hasInitialState) {
     const { connection } = this;
+    // A signal that comes late would hit whoever is next.
+    if (connection.mayBeSignalled) return false;
     const { resetQuery } = this.#settings;
     // A text of the user's own is to make that state, too.
     const losesState = hasInitialState && resetQuery === DISCARD_ALL;

@@ -67,7 +67,9 @@ bool Pipeline::PutCopyData(const char* data, size_t size) {
   }
   copy_undrained_ = true;
   RequestFlush();
-  return true;
+  // It may have written, and so read; libpq may have closed its socket.
+  Drain();
+  return !lost();
 }
 
 void Pipeline::NotifyDrained() {
@@ -85,6 +87,7 @@ bool Pipeline::EndCopy(const char* message) {
     return false;
   }
   RequestFlush();
+  Drain();
   return true;
 }
 
