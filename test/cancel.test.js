@@ -562,6 +562,23 @@ describe('Giving up a query', function () {
     }
   });
 
+  it('that may still come through keeps the connection from others', async () => {
+    gate = await Gate.open();
+    const pool = newPool({ max: 1, ...gate.options() });
+    const client = await pool.connect();
+    const { pid } = (await client.query('select pg_backend_pid() as pid')).rows[0];
+    await observer.lock(LOCK);
+    const running = client.query(BLOCKED);
+    await observer.untilWaitedFor(LOCK);
+    gate.state = 'silent';
+    await assert.rejects(client.cancel(), ConnectionError);
+    gate.state = 'open';
+    await observer.unlock(LOCK);
+    await running;
+    client.release();
+    assert.notEqual((await pool.query('select pg_backend_pid() as pid')).rows[0].pid, pid);
+  });
+
   // FAST_CHECK_RUNS=50 makes it some 100,000.
   it('thousands of times, in any mixture, hits nobody else and leaves nothing running', async function () {
     this.timeout(3_600_000);
