@@ -20,10 +20,12 @@
         '<(port_dir)',
         'libpq/source/src/include',
         'libpq/additional_include',
+        '<(libpq_dir)',
       ],
       'direct_dependent_settings': {
         # The public headers only: the internal ones have names like "c.h".
         'include_dirs': ['libpq/include'],
+        'defines': ['PG_CONDUIT_BUNDLED_LIBPQ'],
       },
       'defines': [
         'FRONTEND',
@@ -122,6 +124,8 @@
         '<(libpq_dir)/legacy-pqsignal.c',
         '<(libpq_dir)/libpq-events.c',
         '<(libpq_dir)/pqexpbuffer.c',
+
+        'libpq-peek.c',
       ],
       'conditions': [
         ['OS=="linux"', {

@@ -37,6 +37,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {() => Record<string, string>} conninfoDefaults
  * @property {() => string[]} conninfoKeywords
  * @property {number} libpqVersion
+ * @property {boolean} seesCopyErrors an error in the data of a COPY is known before they end
  */
 
 /** @returns {Binding} */

@@ -28,6 +28,7 @@ const INPUTS = [
   'src',
   'deps/exports.map',
   'deps/libpq-config',
+  'deps/libpq-peek.c',
   'deps/libpq.gyp',
   'deps/sanitize.gypi',
   'scripts/build.js',

@@ -86,6 +86,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("conninfoDefaults", Napi::Function::New(env, JS_ConninfoDefaults));
   exports.Set("conninfoKeywords", Napi::Function::New(env, JS_ConninfoKeywords));
   exports.Set("libpqVersion", Napi::Number::New(env, PQlibVersion()));
+  exports.Set("seesCopyErrors", Napi::Boolean::New(env, kSeesCopyErrors));
   exports.Set("Connection", Connection::Define(env));
   return exports;
 }

@@ -5,6 +5,11 @@
 
 #include <libpq-fe.h>
 
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+// deps/libpq-peek.c
+extern "C" int pg_conduit_error_waits(const PGconn* connection);
+#endif
+
 namespace pg_conduit {
 
 // PQsendPipelineSync: a Sync without a flush (libpq 17).
@@ -52,6 +57,23 @@ inline constexpr bool kHasAsyncCancel = true;
 #else
 inline constexpr bool kHasAsyncCancel = false;
 #endif
+
+// ErrorWaits(): only the bundled libpq lets itself be looked into.
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+inline constexpr bool kSeesCopyErrors = true;
+#else
+inline constexpr bool kSeesCopyErrors = false;
+#endif
+
+// Whether the server has said an error while COPY data are sent to it, which libpq
+// passes on only when they have ended.
+inline bool ErrorWaits([[maybe_unused]] const PGconn* connection) {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  return pg_conduit_error_waits(connection) != 0;
+#else
+  return false;
+#endif
+}
 
 // Queues a Sync. Before libpq 17 this also flushes, one write for each Sync.
 inline bool SendPipelineSync(PGconn* connection) {

@@ -246,6 +246,11 @@ void Pipeline::Drain() {
     return;
   }
   TakeNotifications();
+  // The server takes no more data: it drops what still comes.
+  if (copy_ == CopyState::kIn && ErrorWaits(conn_.get())) {
+    EndCopy(nullptr);
+    return;
+  }
   if (watcher_ != nullptr && PQsocket(conn_.get()) != watcher_->fd()) {
     Lose("libpq closed the connection");
     return;

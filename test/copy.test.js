@@ -8,6 +8,7 @@ const { finished, pipeline } = require('node:stream/promises');
 const { setTimeout: delay } = require('node:timers/promises');
 const fc = require('fast-check');
 const { ConnectionError, ParameterError, StatementRefusedError } = require('..');
+const binding = require('../lib/binding');
 const { newClient } = require('./support/connect');
 const { errorOf } = require('./support/outcomes');
 const { seen, until } = require('./support/outside');
@@ -166,6 +167,25 @@ describe('COPY', function () {
           assert.deepEqual(await rowsOf('wrong'), []);
           assert.equal(pidOf(await db.query(PID)), pid);
         }
+      });
+
+      it('tells of an error before the data have ended, if libpq is the bundled one', async () => {
+        const db = await open();
+        await makeTable('early', 'n int');
+        // Far more than the buffers hold; without the bundled one all of it is sent.
+        const rows = Buffer.from('2\n'.repeat(1 << 15));
+        let produced = 0;
+        const source = Readable.from(
+          (function* generate() {
+            yield Buffer.from('1\nx\n');
+            for (; produced < 2000; ++produced) yield rows;
+          })(),
+        );
+        const error = await errorOf(pipeline(source, db.copyFrom('copy early from stdin')));
+        assert.deepEqual([error.code, error.outcome], ['22P02', 'not-run']);
+        assert.equal(produced < 2000, binding.seesCopyErrors);
+        assert.deepEqual(await rowsOf('early'), []);
+        await works(db);
       });
 
       it('with an error at its commit, or before it begins', async () => {
