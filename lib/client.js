@@ -278,6 +278,11 @@ class Client extends EventEmitter {
    */
   copyFrom(text) {
     const query = readCopy('in', text, this.#types, this.#settings.int8);
+    return this.#openCopyFrom(query);
+  }
+
+  /** @param {import('./copy').CopyQuery} query */
+  #openCopyFrom(query) {
     return new CopyFrom(query, this.#giveUp, () => this.#submit(query));
   }
 
@@ -289,7 +294,12 @@ class Client extends EventEmitter {
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
    */
   copyRows(table, columns, rows) {
-    return copyRows((text) => this.copyFrom(text), table, columns, rows);
+    const face = {
+      submit: this.#submit.bind(this),
+      open: this.#openCopyFrom.bind(this),
+      isOrdered: true,
+    };
+    return copyRows(face, table, columns, rows);
   }
 
   /**

@@ -1,89 +1,189 @@
 'use strict';
 
-// Rows of JavaScript values into a table, by COPY … FROM STDIN in its text format
-// (PostgreSQL documentation, "COPY", "Text Format"). Called by client.js and pool.js.
+// Rows of JavaScript values into a table, by COPY … FROM STDIN: in the binary format
+// as far as the columns' types and the values allow, and in the text format from
+// there on. Called by client.js and pool.js.
 
 const { finished } = require('node:stream/promises');
+const { isDeepStrictEqual } = require('node:util');
+const { CopyQuery } = require('./copy');
+const { BinaryRows, TRAILER, findEncoders } = require('./copy-binary');
+const { TextRows } = require('./copy-text');
 const { ParameterError } = require('./errors');
-const { escapeIdentifier } = require('./escape');
-const { prepareValue } = require('./types/prepare-value');
+const { escapeIdentifier, escapeLiteral } = require('./escape');
+const { Query } = require('./query');
+const { types } = require('./types');
 
-/** @typedef {import('./copy').CopyFrom} CopyFrom */
+/**
+ * @typedef {import('./copy').CopyFrom} CopyFrom
+ *
+ * Who has the connection.
+ * @typedef {object} Face
+ * @property {(query: Query) => void} submit
+ * @property {(query: CopyQuery) => CopyFrom} open
+ * @property {boolean} isOrdered what is opened is sent when all that was submitted is answered
+ *
+ * @typedef {object} Column
+ * @property {string} name
+ * @property {string} type OID
+ */
 
-/** Characters that are written together. */
-const CHUNK_LENGTH = 1 << 17;
+/** Bytes that are written together. */
+const CHUNK_BYTES = 1 << 17;
 
-/** What the format gives a meaning to, and NUL, which no text can hold. */
-const SPECIAL = /[\\\n\r\t\0]/;
-/** @type {Record<string, string>} */
-const ESCAPES = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+/**
+ * Two COPYs, the first binary and the second of text, which are one transaction since
+ * they are one text: rows that the first cannot take go into the second. Or one, of
+ * text, if describe() does not say better.
+ */
+class CopyRowsQuery extends CopyQuery {
+  /** @type {import('./copy-binary').Encoder[] | undefined} of the binary COPY, if there is one */
+  encoders = undefined;
+  /** @type {readonly Column[]} as they were when the text was made */
+  #columns = [];
+  #hasBegun = false;
 
-/** @param {string} text */
-function escape(text) {
-  if (!SPECIAL.test(text)) return text;
-  if (text.includes('\0')) {
-    throw new TypeError("it contains a NUL character (\\0), which PostgreSQL's text cannot hold");
+  /** @param {string} target @param {readonly string[]} names of the columns */
+  constructor(target, names) {
+    const list = names.map(escapeIdentifier).join(', ');
+    super('in', `copy ${target} (${list}) from stdin`, [], {}, types, 'string');
+    this.target = target;
+    this.names = names;
   }
-  return text.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character]);
+
+  /** @param {readonly Column[]} columns */
+  describe(columns) {
+    this.encoders = findEncoders(
+      this.names.map((name) => Number(columns.find((column) => column.name === name)?.type)),
+    );
+    if (this.encoders === undefined) return;
+    this.#columns = columns;
+    // Locked as COPY does it, the table keeps the types that it is seen to have then.
+    this.text =
+      `lock table only ${this.target} in row exclusive mode; ` +
+      `${describeText(this.target, this.names)}; ${this.text} binary; ${this.text}`;
+  }
+
+  /** @override */
+  copyIn() {
+    const isFirst = !this.#hasBegun;
+    this.#hasBegun = true;
+    // Binary values are not to be read as those of another type.
+    if (isFirst && this.encoders !== undefined && !this.#isAsDescribed()) {
+      this.refuse('a column was altered while copyRows() began: call it again');
+    } else {
+      super.copyIn();
+    }
+  }
+
+  #isAsDescribed() {
+    const found = this.results?.at(-1)?.rows;
+    return found !== undefined && isDeepStrictEqual(toTypes(found), toTypes(this.#columns));
+  }
+
+  /** @override */
+  get value() {
+    const value = super.value;
+    if (!Array.isArray(value)) return value;
+    const [binary, text] = value.slice(-2);
+    return { ...text, rowCount: Number(binary.rowCount) + Number(text.rowCount) };
+  }
 }
 
-/** @param {unknown} value */
-function encode(value) {
-  if (typeof value === 'string') return escape(value);
-  if (typeof value === 'number') return String(value);
-  const prepared = prepareValue(value);
-  if (prepared === null) return '\\N';
-  return typeof prepared === 'string' ? escape(prepared) : `\\\\x${prepared.toString('hex')}`;
+/** Tells a CopyRowsQuery in the delivery of the answer, before that can be sent. */
+class DescribeQuery extends Query {
+  #copy;
+
+  /** @param {CopyRowsQuery} copy */
+  constructor(copy) {
+    super(describeText(copy.target, copy.names), [], {}, types, 'string');
+    this.#copy = copy;
+  }
+
+  /** @override @param {import('./result').Result} result */
+  resolve(result) {
+    if (!this.isSettled) this.#copy.describe(result.rows);
+    super.resolve(result);
+  }
+}
+
+/** @param {readonly Column[]} columns in any order */
+function toTypes(columns) {
+  return new Map(columns.map(({ name, type }) => [name, type]));
 }
 
 /** Writes rows to the stream, as fast as it takes them. */
-class Encoder {
+class RowWriter {
   #stream;
-  #columns;
-  #text = '';
+  #names;
+  /** @type {BinaryRows | TextRows} */
+  #rows;
   #count = 0;
 
-  /** @param {CopyFrom} stream @param {readonly string[]} columns */
-  constructor(stream, columns) {
+  /**
+   * @param {CopyFrom} stream
+   * @param {readonly string[]} names of the columns
+   * @param {BinaryRows | TextRows} rows
+   */
+  constructor(stream, names, rows) {
     this.#stream = stream;
-    this.#columns = columns;
+    this.#names = names;
+    this.#rows = rows;
   }
 
   /**
    * @param {any} row
-   * @returns {boolean} whether it is time for drain()
+   * @returns {Promise<void> | undefined} when there may be more, if not now
    * @throws {ParameterError}
    */
   add(row) {
-    const { length } = this.#columns;
+    const { length } = this.#names;
     if (!Array.isArray(row) || row.length !== length) {
       const what = Array.isArray(row) ? `has ${row.length} values` : 'is no array';
       throw new ParameterError(`row ${this.#count} ${what}: it takes ${length}, one a column`);
     }
-    let index = 0;
+    if (!this.#write(row)) return this.#goOnAsText(row);
+    ++this.#count;
+    return this.#rows.size >= CHUNK_BYTES && !this.#flush() ? this.#drain() : undefined;
+  }
+
+  /** @param {readonly unknown[]} row */
+  #write(row) {
     try {
-      this.#text += encode(row[0]);
-      for (index = 1; index < length; ++index) this.#text += `\t${encode(row[index])}`;
+      return this.#rows.add(row);
     } catch (error) {
       throw new ParameterError(
-        `row ${this.#count}, column "${this.#columns[index]}": ${error instanceof Error ? error.message : String(error)}`,
+        `row ${this.#count}, column "${this.#names[this.#rows.column]}": ${error instanceof Error ? error.message : String(error)}`,
         { cause: error },
       );
     }
-    this.#text += '\n';
-    ++this.#count;
-    return this.#text.length >= CHUNK_LENGTH && !this.flush();
+  }
+
+  /** @param {readonly unknown[]} row that the binary format does not take */
+  async #goOnAsText(row) {
+    await this.#endBinary();
+    await this.add(row);
+  }
+
+  async #endBinary() {
+    const bytes = Buffer.concat([this.#rows.take(), TRAILER]);
+    this.#rows = new TextRows();
+    await this.#stream.nextCopy(bytes);
+  }
+
+  /** All rows were added. */
+  async end() {
+    if (this.#rows instanceof BinaryRows) await this.#endBinary();
+    else this.#flush();
   }
 
   /** @returns {boolean} whether more may be written at once */
-  flush() {
-    const bytes = Buffer.from(this.#text);
-    this.#text = '';
-    return bytes.length === 0 || this.#stream.write(bytes);
+  #flush() {
+    return this.#rows.size === 0 || this.#stream.write(this.#rows.take());
   }
 
   /** @returns {Promise<void>} more may be written, or nothing any more */
-  drain() {
+  #drain() {
     const stream = this.#stream;
     return new Promise((resolve) => {
       if (stream.destroyed) {
@@ -102,24 +202,26 @@ class Encoder {
 }
 
 /**
- * @param {Encoder} encoder
+ * @param {RowWriter} writer
  * @param {CopyFrom} stream
  * @param {any} rows
  */
-async function feed(encoder, stream, rows) {
+async function feed(writer, stream, rows) {
   // An array would be slow with for await.
   if (typeof rows[Symbol.asyncIterator] === 'function') {
     for await (const row of rows) {
-      if (encoder.add(row)) await encoder.drain();
+      const wait = writer.add(row);
+      if (wait !== undefined) await wait;
       if (stream.destroyed) return;
     }
   } else {
     for (const row of rows) {
-      if (encoder.add(row)) await encoder.drain();
+      const wait = writer.add(row);
+      if (wait !== undefined) await wait;
       if (stream.destroyed) return;
     }
   }
-  encoder.flush();
+  await writer.end();
 }
 
 /** @param {unknown} name */
@@ -131,10 +233,10 @@ function isName(name) {
  * @param {unknown} table
  * @param {unknown} columns
  * @param {any} rows
- * @returns {string}
+ * @returns {string} the table's name
  * @throws {ParameterError}
  */
-function copyText(table, columns, rows) {
+function checkTarget(table, columns, rows) {
   const path = Array.isArray(table) ? table : [table];
   if (path.length < 1 || path.length > 2 || !path.every(isName)) {
     throw new ParameterError("copyRows() needs the name of a table, or ['schema', 'name']");
@@ -150,24 +252,51 @@ function copyText(table, columns, rows) {
   if (!isIterable) {
     throw new ParameterError('copyRows() needs an iterable of rows, each an array of values');
   }
-  const target = path.map(escapeIdentifier).join('.');
-  return `copy ${target} (${columns.map(escapeIdentifier).join(', ')}) from stdin`;
+  return path.map(escapeIdentifier).join('.');
 }
 
 /**
- * @param {(text: string) => CopyFrom} open
+ * The types by which values are to be written: of an enum text, of a domain that of
+ * its base. Nothing where only one COPY will do: other kinds than tables, triggers
+ * of statements, and columns that the server would refuse.
+ * @param {string} target
+ * @param {readonly string[]} names
+ */
+function describeText(target, names) {
+  return `select a.attname::text as name,
+  (case t.typtype when 'e' then 25 when 'd' then t.typbasetype else t.oid end)::text as type
+from pg_catalog.pg_class c
+  join pg_catalog.pg_attribute a on a.attrelid = c.oid
+  join pg_catalog.pg_type t on t.oid = a.atttypid
+where c.oid = pg_catalog.to_regclass(${escapeLiteral(target)}) and c.relkind in ('r', 'p')
+  and a.attname in (${names.map(escapeLiteral).join(', ')})
+  and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  and pg_catalog.has_table_privilege(c.oid, 'insert')
+  and not exists (select from pg_catalog.pg_trigger g where g.tgrelid = c.oid and g.tgtype & 1 = 0)`;
+}
+
+/**
+ * @param {Face} face
  * @param {unknown} table
  * @param {unknown} columns
  * @param {any} rows arrays of values, in the order of the columns
  * @returns {Promise<{ rowCount: number }>}
  */
-async function copyRows(open, table, columns, rows) {
-  const text = copyText(table, columns, rows);
-  const stream = open(text);
+async function copyRows(face, table, columns, rows) {
+  const target = checkTarget(table, columns, rows);
+  const names = /** @type {string[]} */ (columns);
+  const query = new CopyRowsQuery(target, names);
+  const describe = new DescribeQuery(query);
+  face.submit(describe);
+  if (!face.isOrdered) await describe.promise;
+  const stream = face.open(query);
   const done = finished(stream);
   done.catch(() => {});
   try {
-    await feed(new Encoder(stream, /** @type {string[]} */ (columns)), stream, rows);
+    await describe.promise;
+    const { encoders } = query;
+    const format = encoders === undefined ? new TextRows() : new BinaryRows(encoders);
+    await feed(new RowWriter(stream, names, format), stream, rows);
   } catch (error) {
     // The server is told to fail, and has done so when the stream is closed.
     stream.destroy(error instanceof Error ? error : new Error('the rows have failed'));

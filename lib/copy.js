@@ -40,18 +40,18 @@ class CopyQuery extends Query {
   /** @override */
   copyIn() {
     if (this.#direction === 'in') afterDelivery(() => this.side?.onReady());
-    else this.#refuse('FROM STDIN takes copyFrom()');
+    else this.refuse('COPY … FROM STDIN takes copyFrom()');
   }
 
   /** @override */
   copyOut() {
     if (this.#direction === 'out') afterDelivery(() => this.side?.onReady());
-    else this.#refuse('TO STDOUT takes copyTo()');
+    else this.refuse('COPY … TO STDOUT takes copyTo()');
   }
 
   /** @param {string} why */
-  #refuse(why) {
-    this.error ??= new StatementRefusedError(`COPY … ${why}`);
+  refuse(why) {
+    this.error ??= new StatementRefusedError(why);
     this.connection.endCopy(why);
   }
 
@@ -125,6 +125,24 @@ class CopyFrom extends Writable {
     if (error !== undefined) this.destroy(error);
     this.#waiting = undefined;
     this.onDrained();
+  }
+
+  /**
+   * Ends the first COPY of a text of two.
+   * @param {Buffer} data its last
+   * @returns {Promise<void>} what is written now belongs to the second, unless it is destroyed
+   */
+  async nextCopy(data) {
+    await new Promise((resolve) => {
+      this.write(data, resolve);
+    });
+    if (this.#query.isSettled || this.destroyed) return;
+    this.#isReady = false;
+    await new Promise((resolve) => {
+      this.#waiting = () => resolve(undefined);
+      this.once('close', resolve);
+      this.#query.connection.endCopy();
+    });
   }
 
   /**
@@ -274,4 +292,4 @@ function readCopy(direction, text, types, int8) {
   return query;
 }
 
-module.exports = { CopyFrom, CopyTo, readCopy };
+module.exports = { CopyFrom, CopyQuery, CopyTo, readCopy };

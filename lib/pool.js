@@ -140,6 +140,13 @@ class Pool extends EventEmitter {
   }
 
   /** @param {Query} query */
+  #submitShared(query) {
+    const refusal = this.#refuse();
+    if (refusal !== undefined) query.reject(refusal);
+    else this.#dispatch(query);
+  }
+
+  /** @param {Query} query */
   #dispatch(query) {
     const info = this.#registry.find(query.text);
     query.info = info;
@@ -200,6 +207,11 @@ class Pool extends EventEmitter {
    */
   copyFrom(text) {
     const query = readCopy('in', text, this.#settings.types, this.#settings.int8);
+    return this.#openCopyFrom(query);
+  }
+
+  /** @param {import('./copy').CopyQuery} query */
+  #openCopyFrom(query) {
     return new CopyFrom(query, this.#stop, () => this.#submitAlone(query));
   }
 
@@ -211,7 +223,12 @@ class Pool extends EventEmitter {
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
    */
   copyRows(table, columns, rows) {
-    return copyRows((text) => this.copyFrom(text), table, columns, rows);
+    const face = {
+      submit: this.#submitShared.bind(this),
+      open: this.#openCopyFrom.bind(this),
+      isOrdered: false,
+    };
+    return copyRows(face, table, columns, rows);
   }
 
   /**

@@ -1,19 +1,17 @@
 'use strict';
 
-// COPY: copyFrom() and copyTo() as streams, and copyRows() for rows of values.
+// COPY: copyFrom() and copyTo() as streams.
 
 const assert = require('node:assert/strict');
 const { Readable } = require('node:stream');
 const { finished, pipeline } = require('node:stream/promises');
 const { setTimeout: delay } = require('node:timers/promises');
-const fc = require('fast-check');
 const { ConnectionError, ParameterError, StatementRefusedError } = require('..');
 const binding = require('../lib/binding');
 const { newClient } = require('./support/connect');
 const { errorOf } = require('./support/outcomes');
 const { seen, until } = require('./support/outside');
 const { LOCK, PID, newPool, pidOf, poolError, usePools } = require('./support/pools');
-const { holds } = require('./support/property');
 
 /** Far more than all buffers on the way hold. */
 const HUGE =
@@ -430,168 +428,6 @@ describe('COPY', function () {
         assert.ok(error instanceof StatementRefusedError, String(error));
         assert.deepEqual(await rowsOf('other_way'), []);
         await works(db);
-      });
-    });
-
-    describe(`copyRows() ${face}`, () => {
-      const COLUMNS = ['id', 'T "x"', 'b', 'j', 'a', 'd', 'f'];
-      const makeMixed = () =>
-        makeTable(
-          'mixed',
-          'id int, "T ""x""" text, b bytea, j jsonb, a text[], d timestamptz, f float8',
-        );
-
-      it('stores what an INSERT with the same values stores', async () => {
-        const db = await open();
-        await makeMixed();
-        const when = new Date('2024-02-29T12:34:56.789Z');
-        const rows = [
-          [
-            1,
-            'a\tb\nc\rd\\e\\N',
-            Buffer.from([0, 1, 255]),
-            { t: '\\\n' },
-            ['a\\', null],
-            when,
-            0.1,
-          ],
-          [2, '', Buffer.alloc(0), [], [], null, NaN],
-          [3, '\\N', undefined, null, undefined, undefined, -Infinity],
-          [4, '\\.', new Uint8Array([92, 46]), { a: 'é😀' }, ['{"\t'], when, 1e300],
-          [5, '😀 é \u0001 \v\f\b', null, '"json"', ['\\.'], null, -0],
-          [6n, true, null, 'null', null, null, '1.5'],
-        ];
-        const { rowCount } = await db.copyRows('mixed', COLUMNS, rows);
-        assert.equal(rowCount, rows.length);
-        const copied = await rowsOf('mixed');
-        await makeMixed();
-        for (const row of rows) {
-          await db.query('insert into mixed values ($1, $2, $3, $4, $5, $6, $7)', row);
-        }
-        assert.deepEqual(copied, await rowsOf('mixed'));
-      });
-
-      it('stores any text, whatever stands in it', async () => {
-        const db = await open();
-        await makeTable('texts', 'n int, t text');
-        const text = fc.oneof(
-          fc.string({
-            unit: fc.constantFrom('\\', '\n', '\r', '\t', 'N', '.', 'x', ',', '"', 'é'),
-          }),
-          fc.string({ unit: 'grapheme' }).filter((one) => !one.includes('\0')),
-        );
-        await holds(
-          fc.asyncProperty(fc.array(fc.option(text), { maxLength: 40 }), async (texts) => {
-            await observer.ask('truncate conduit_test.texts');
-            await db.copyRows(
-              'texts',
-              ['n', 't'],
-              texts.map((one, n) => [n, one]),
-            );
-            assert.deepEqual(
-              await rowsOf('texts'),
-              texts.map((t, n) => ({ n, t })),
-            );
-          }),
-          40,
-        );
-      });
-
-      it('takes arrays, iterables and async iterables, names with quotes and schemas', async () => {
-        const db = await open();
-        await makeTable('"Ta""ble"', '"Co""l" int');
-        const target = [['conduit_test', 'Ta"ble'], ['Co"l']];
-        const three = [[1], [2], [3]];
-        async function* later() {
-          for (const row of three) {
-            await delay(1);
-            yield row;
-          }
-        }
-        for (const rows of [three, new Set(three), three.values(), later(), Readable.from(three)]) {
-          assert.deepEqual(await db.copyRows(...target, rows), { rowCount: 3 });
-        }
-        assert.deepEqual(await db.copyRows('Ta"ble', ['Co"l'], []), { rowCount: 0 });
-        assert.equal((await rowsOf('"Ta""ble"')).length, 15);
-      });
-
-      it('leaves the table as it was when the iterable throws, with its error', async () => {
-        const db = await open();
-        await makeTable('thrown', 'n int');
-        for (const [count, thrown] of [
-          [0, new Error('mine')],
-          [1, new Error('mine')],
-          [500_000, new Error('mine')],
-          [1, 'no error'],
-        ]) {
-          let isClosed = false;
-          const rows = (function* () {
-            try {
-              for (let n = 0; n < count; ++n) yield [n];
-              throw thrown;
-            } finally {
-              isClosed = true;
-            }
-          })();
-          const caught = await db.copyRows('thrown', ['n'], rows).then(
-            () => assert.fail(),
-            (error) => error,
-          );
-          assert.equal(caught, thrown);
-          assert.ok(isClosed);
-          assert.deepEqual(await rowsOf('thrown'), []);
-          await works(db);
-        }
-      });
-
-      it('ends the iterable when the server refuses', async () => {
-        const db = await open();
-        let isClosed = false;
-        const endless = (async function* () {
-          try {
-            for (;;) yield ['x'.repeat(1000)];
-          } finally {
-            isClosed = true;
-          }
-        })();
-        await assert.rejects(db.copyRows('nowhere', ['n'], endless), { code: '42P01' });
-        assert.ok(isClosed);
-        await works(db);
-      });
-
-      for (const [what, ...parameters] of [
-        ['no table', undefined, ['n'], []],
-        ['an empty name', '', ['n'], []],
-        ['three names', ['a', 'b', 'c'], ['n'], []],
-        ['no columns', 'refused', [], []],
-        ['columns that are no array', 'refused', 'n', []],
-        ['a column without a name', 'refused', [null], []],
-        ['no rows', 'refused', ['n'], undefined],
-        ['text for rows', 'refused', ['n'], 'abc'],
-        ['a row that is none', 'refused', ['n'], [[1], 2]],
-        ['a row with too many values', 'refused', ['n'], [[1], [1, 2]]],
-        ['a row with too few', 'refused', ['n', 't'], [[1]]],
-        ['a function as a value', 'refused', ['n'], [[1], [() => 1]]],
-        ['an invalid Date', 'refused', ['t'], [['1'], [new Date(NaN)]]],
-        ['a NUL character', 'refused', ['t'], [['1'], ['a\0']]],
-      ]) {
-        it(`refuses ${what}`, async () => {
-          const db = await open();
-          await makeTable('refused', 'n int, t text');
-          const error = await errorOf(db.copyRows(...parameters));
-          assert.ok(error instanceof ParameterError, String(error));
-          assert.equal(error.outcome, 'not-run');
-          assert.deepEqual(await rowsOf('refused'), []);
-          await works(db);
-        });
-      }
-
-      it('rejects with what the server says of the rows', async () => {
-        const db = await open();
-        await makeTable('checked', 'n int check (n < 3)');
-        const error = await errorOf(db.copyRows('checked', ['n'], [[1], [2], [3]]));
-        assert.deepEqual([error.code, error.outcome], ['23514', 'not-run']);
-        assert.deepEqual(await rowsOf('checked'), []);
       });
     });
   }

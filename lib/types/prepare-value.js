@@ -22,6 +22,19 @@ const pad = (value, width = 2) => String(value).padStart(width, '0');
 
 /**
  * @param {Date} date
+ * @returns {number} seconds by which the clocks on the wall were ahead of UTC
+ */
+function offsetSeconds(date) {
+  if (date.getSeconds() === date.getUTCSeconds()) return -60 * date.getTimezoneOffset();
+  // Before there were time zones; getTimezoneOffset() rounds to minutes.
+  const wall = new Date(0);
+  wall.setUTCFullYear(date.getFullYear(), date.getMonth(), date.getDate());
+  wall.setUTCHours(date.getHours(), date.getMinutes(), date.getSeconds(), date.getMilliseconds());
+  return (wall.getTime() - date.getTime()) / 1000;
+}
+
+/**
+ * @param {Date} date
  * @param {boolean} asUtc
  * @returns {string}
  */
@@ -39,15 +52,15 @@ function dateToText(date, asUtc) {
   const minutes = asUtc ? date.getUTCMinutes() : date.getMinutes();
   const seconds = asUtc ? date.getUTCSeconds() : date.getSeconds();
   const millis = asUtc ? date.getUTCMilliseconds() : date.getMilliseconds();
-  // getTimezoneOffset counts westwards.
-  const offset = asUtc ? 0 : -date.getTimezoneOffset();
+  const offset = asUtc ? 0 : offsetSeconds(date);
   const zone = Math.abs(offset);
   // JavaScript has a year 0, PostgreSQL goes from 1 BC to 1 AD.
   const isBeforeChrist = year < 1;
   return (
     `${pad(isBeforeChrist ? 1 - year : year, 4)}-${pad(month + 1)}-${pad(day)}` +
     `T${pad(hours)}:${pad(minutes)}:${pad(seconds)}.${pad(millis, 3)}` +
-    `${offset < 0 ? '-' : '+'}${pad(Math.floor(zone / 60))}:${pad(zone % 60)}` +
+    `${offset < 0 ? '-' : '+'}${pad(Math.floor(zone / 3600))}:${pad(Math.floor(zone / 60) % 60)}` +
+    (zone % 60 === 0 ? '' : `:${pad(zone % 60)}`) +
     (isBeforeChrist ? ' BC' : '')
   );
 }
@@ -203,4 +216,4 @@ function prepareValue(value, options) {
   return prepare(value, options, []);
 }
 
-module.exports = { prepareValue };
+module.exports = { offsetSeconds, prepareValue };
