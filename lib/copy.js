@@ -16,6 +16,8 @@ const { classifyStatement } = require('./statement-class');
  *
  * What a stream is told of its COPY; nothing of it in the middle of a delivery.
  * @typedef {object} CopySide
+ * @property {boolean} [writableEnded]
+ * @property {(error: Error) => void} destroy
  * @property {() => void} onReady the server waits for data, or sends them
  * @property {(data: Buffer) => void} onData
  * @property {() => void} onDrained
@@ -27,6 +29,8 @@ const MESSAGE_BYTES = 1 << 20;
 class CopyQuery extends Query {
   /** @type {CopySide | undefined} */
   side = undefined;
+  /** Nobody wants the rest. */
+  wasStopped = false;
   #direction;
 
   /** @param {'in' | 'out'} direction @param {ConstructorParameters<typeof Query>} parameters */
@@ -35,6 +39,20 @@ class CopyQuery extends Query {
     this.#direction = direction;
     this.isCopy = true;
     this.runsSolo = true;
+  }
+
+  get isRead() {
+    return this.#direction === 'out';
+  }
+
+  /** Whoever has the data has not ended it: it may not end before. */
+  get isOpen() {
+    return !this.isSettled && this.side !== undefined && !this.side.writableEnded;
+  }
+
+  /** @param {Error} error for whoever has the data */
+  interrupt(error) {
+    this.side?.destroy(error);
   }
 
   /** @override */
@@ -265,6 +283,7 @@ class CopyTo extends Readable {
     const query = this.#query;
     if (!query.isSettled) {
       query.side = undefined;
+      query.wasStopped = true;
       this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
       this._read();
     }

@@ -63,7 +63,7 @@ class Cursor {
   }
 
   /** @param {Error} error */
-  onUnreadable(error) {
+  onFailed(error) {
     this.#stop(error);
   }
 

@@ -71,6 +71,15 @@ class Outbox {
     else this.#send(query);
   }
 
+  /** @param {readonly Query[]} queries to be sent before those that wait, when these are sent */
+  submitNext(queries) {
+    for (const query of queries) {
+      this.#load.add(query);
+      this.#load.hold(query);
+    }
+    this.#held.unshift(...queries);
+  }
+
   /** @param {Batch} batch that may run on this connection */
   submitBatch(batch) {
     const isHeld = this.#mustHold(batch);

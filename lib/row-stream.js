@@ -41,7 +41,7 @@ class RowStream extends Readable {
   }
 
   /** @param {Error} error */
-  onUnreadable(error) {
+  onFailed(error) {
     this.destroy(error);
   }
 

@@ -11,12 +11,16 @@ const { Query } = require('./query');
  * Who takes the rows.
  * @typedef {object} RowSink
  * @property {(rows: any[]) => void} onRows
- * @property {(error: Error) => void} onUnreadable a row has no JavaScript value; no others come
+ * @property {(error: Error) => void} onFailed a row has no JavaScript value, say; no others come
  */
 
 class StreamedQuery extends Query {
   /** @type {RowSink | undefined} */
   sink = undefined;
+  /** Nobody wants the rest. */
+  wasStopped = false;
+  /** Data come, in contrast to a COPY FROM. */
+  isRead = true;
   #isReading = true;
 
   /** @param {ConstructorParameters<typeof Query>} parameters */
@@ -35,12 +39,22 @@ class StreamedQuery extends Query {
     super.addRows(...parameters);
     const { error, result } = this;
     // The rest is not worth waiting for.
-    if (wasReadable && error !== undefined) afterDelivery(() => this.sink?.onUnreadable(error));
+    if (wasReadable && error !== undefined) afterDelivery(() => this.sink?.onFailed(error));
     if (result === undefined || result.rows.length === 0) return;
     const { rows } = result;
     result.rows = [];
     // A listener may send something, which must not be in the middle of a delivery.
     if (!this.isSettled) afterDelivery(() => this.sink?.onRows(rows));
+  }
+
+  /** Somebody may still take rows: it may not end before. */
+  get isOpen() {
+    return !this.isSettled && this.sink !== undefined;
+  }
+
+  /** @param {Error} error for whoever takes the rows */
+  interrupt(error) {
+    this.sink?.onFailed(error);
   }
 
   /** Stops the server, as soon as the network's buffers are full. */
@@ -63,6 +77,7 @@ class StreamedQuery extends Query {
   stop(giveUp) {
     if (this.isSettled) return;
     this.sink = undefined;
+    this.wasStopped = true;
     giveUp(this, new QueryAbortedError('The rest of the rows is not wanted', 'ABORT_ERR'));
     this.resume();
   }

@@ -52,6 +52,14 @@ function openInnerError() {
   );
 }
 
+function openEndError() {
+  return new TransactionError(
+    'the transaction has ended and was rolled back, since a stream, cursor or COPY in it was still open: ' +
+      'read or write it to its end, or destroy it',
+    ENDED,
+  );
+}
+
 function releasedError() {
   return new TransactionError(
     'the transaction has ended and was rolled back, since its client was released: await it before release()',
@@ -63,6 +71,13 @@ function innerError() {
   return new StatementRefusedError(
     'a transaction inside this one is open, and the statement would become part of it: use what ' +
       'its function gets, or wait for its end',
+  );
+}
+
+function openError() {
+  return new StatementRefusedError(
+    'a stream, cursor or COPY is open in this transaction, and has its connection: read or write it to its ' +
+      'end first, or run the statement elsewhere',
   );
 }
 
@@ -100,6 +115,8 @@ module.exports = {
   looseError,
   notIdleError,
   notLentError,
+  openEndError,
+  openError,
   openInnerError,
   releasedError,
 };

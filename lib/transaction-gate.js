@@ -6,7 +6,7 @@
 
 const { setTimeout: delay } = require('node:timers/promises');
 const { DatabaseError } = require('./errors');
-const { TransactionScope } = require('./transaction');
+const { TransactionScope } = require('./transaction-scope');
 const { clientError, notIdleError, notLentError, releasedError } = require('./transaction-errors');
 const { readTransaction } = require('./transaction-options');
 
@@ -16,7 +16,7 @@ const { readTransaction } = require('./transaction-options');
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./query').Query} Query
  * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
- * @typedef {import('./transaction').Scope} Scope
+ * @typedef {import('./transaction-scope').Scope} Scope
  * @typedef {import('./transaction').Body} Body
  */
 

@@ -1,40 +1,12 @@
 'use strict';
 
-// One attempt at a transaction: BEGIN travels with the first statement and
-// COMMIT comes right behind the last one; inside of it, savepoints. Made by
-// transaction-gate.js, which is the way of its statements to the client.
+// What the function of a transaction gets: the face of a scope, in the shape of a
+// client's. Made by transaction-scope.js.
 
-const { afterDelivery } = require('./delivery');
-const {
-  ConnectionError,
-  DatabaseError,
-  QueryAbortedError,
-  ResultError,
-  copyError,
-} = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
-const { findUnsendable } = require('./parameters');
-const { Query } = require('./query');
-const { splitStatements } = require('./split-statements');
-const { classifyStatement } = require('./statement-class');
-const { checkSavepoint } = require('./transaction-options');
-const {
-  abortedError,
-  controlError,
-  endedError,
-  incompleteError,
-  innerError,
-  looseError,
-  openInnerError,
-} = require('./transaction-errors');
-const { types } = require('./types');
 
 /**
- * @typedef {import('./batch').Batch} Batch
- * @typedef {import('./errors').TransactionError} TransactionError
- * @typedef {import('./transaction-gate').TransactionGate} TransactionGate
  * @typedef {import('./query-arguments').Callback} Callback
- * @typedef {import('./statement-registry').StatementInfo} StatementInfo
  */
 
 /**
@@ -43,31 +15,11 @@ const { types } = require('./types');
  * @typedef {(transaction: Transaction) => T | PromiseLike<T>} Body
  */
 
-/** The transaction was aborted by an earlier statement. */
-const IN_FAILED_TRANSACTION = '25P02';
-
-/** What begins, ends or splits a transaction. The kind `transaction` has SET LOCAL and the like, too. */
-const CONTROL = new Set([
-  ...['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT'],
-  ...['SAVEPOINT', 'RELEASE', 'PREPARE TRANSACTION'],
-]);
-
-/** @param {StatementInfo} info @returns {string | undefined} its keyword */
-function findControl({ text, isSeveral, touchesTransaction, class: { keyword } }) {
-  if (!touchesTransaction) return undefined;
-  if (!isSeveral) return CONTROL.has(keyword) ? keyword : undefined;
-  return splitStatements(text)
-    .map((statement) => classifyStatement(statement).keyword)
-    .find((each) => CONTROL.has(each));
-}
-
-function ignore() {}
-
 /** What the function of a transaction gets. */
 class Transaction {
   #scope;
 
-  /** @param {Scope} scope */
+  /** @param {import('./transaction-scope').Scope} scope */
   constructor(scope) {
     this.#scope = scope;
   }
@@ -79,7 +31,7 @@ class Transaction {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
-    return this.#scope.gate.speak(this.#scope, (client) => client.query(text, values, callback));
+    return this.#speak((client) => client.query(text, values, callback));
   }
 
   /**
@@ -88,7 +40,7 @@ class Transaction {
    * @returns {Promise<import('./result').Result[]>} in their order
    */
   batch(queries) {
-    return this.#scope.gate.speak(this.#scope, (client) => client.batch(queries));
+    return this.#speak((client) => client.batch(queries));
   }
 
   /**
@@ -102,6 +54,54 @@ class Transaction {
     return this.#scope.nest(fn, options);
   }
 
+  /**
+   * The rows as they come. Until they are read to the end, or the stream is destroyed,
+   * the transaction takes nothing else.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
+   * @param {readonly unknown[]} [values]
+   * @param {{ batchSize?: number }} [options]
+   */
+  stream(text, values, options) {
+    return this.#speak((client) => client.stream(text, values, options));
+  }
+
+  /**
+   * The rows, so many at a time. Until it is closed, the transaction takes nothing else.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
+   * @param {readonly unknown[]} [values]
+   */
+  cursor(text, values) {
+    return this.#speak((client) => client.cursor(text, values));
+  }
+
+  /** @param {string} text COPY … FROM STDIN */
+  copyFrom(text) {
+    return this.#speak((client) => client.copyFrom(text));
+  }
+
+  /** @param {string} text COPY … TO STDOUT */
+  copyTo(text) {
+    return this.#speak((client) => client.copyTo(text));
+  }
+
+  /**
+   * Rows into a table, by COPY.
+   * @param {string | readonly [string, string]} table its name, or [schema, name]
+   * @param {readonly string[]} columns
+   * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   */
+  copyRows(table, columns, rows) {
+    return this.#speak((client) => client.copyRows(table, columns, rows));
+  }
+
+  /**
+   * @template T
+   * @param {(client: import('./client').Client) => T} statement
+   */
+  #speak(statement) {
+    return this.#scope.gate.speak(this.#scope, statement);
+  }
+
   /** @param {string} text */
   escapeIdentifier(text) {
     return escapeIdentifier(text);
@@ -113,308 +113,4 @@ class Transaction {
   }
 }
 
-/** BEGIN and its kin; not prepared, so that they never fail for the sake of a lost statement. */
-class ControlQuery extends Query {
-  #onFailed;
-
-  /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
-  constructor(text, onFailed) {
-    super(text, [], { prepare: false }, types, 'string');
-    this.#onFailed = onFailed;
-    this.promise.catch(ignore);
-  }
-
-  /** @override @param {Error} error */
-  reject(error) {
-    if (!this.isSettled) this.#onFailed(error);
-    super.reject(error);
-  }
-}
-
-/** One attempt at a transaction, or a savepoint in one. */
-class Scope {
-  hasBegun = false;
-  /** Nothing more is taken. */
-  hasEnded = false;
-  /** It was ended from outside, and this is why. @type {TransactionError | undefined} */
-  interruption = undefined;
-  /** Of the first statement that failed. @type {Error | undefined} */
-  failure = undefined;
-  /** The savepoint that is open in it. @type {Scope | undefined} */
-  inner = undefined;
-  /** Settles with a savepoint. @type {Promise<any> | undefined} */
-  done = undefined;
-  #begin;
-
-  /**
-   * @param {TransactionGate} gate
-   * @param {string} begin text of the statement
-   * @param {Scope} [outer]
-   */
-  constructor(gate, begin, outer) {
-    this.gate = gate;
-    this.#begin = begin;
-    this.outer = outer;
-    /** @type {TransactionScope} */
-    this.top = outer === undefined ? /** @type {any} */ (this) : outer.top;
-    this.transaction = new Transaction(this);
-  }
-
-  // --- Statements -----------------------------------------------------------------
-
-  /**
-   * Begins it with the first statement.
-   * @param {Query | Batch} work that is to be sent
-   * @returns {Error | undefined} why it cannot be
-   */
-  admit(work) {
-    if (this.hasEnded) return this.#endedError();
-    this.#watch(work);
-    const refusal = work.refusal ?? this.#refuse(work);
-    if (refusal === undefined && !work.isSettled) this.begin();
-    return refusal;
-  }
-
-  #endedError() {
-    return this.interruption === undefined ? endedError() : copyError(this.interruption);
-  }
-
-  /** @param {Query | Batch} work */
-  #refuse(work) {
-    if (this.inner !== undefined) return innerError();
-    if ('members' in work) return undefined;
-    work.info ??= this.gate.registry.find(work.text);
-    const keyword = findControl(work.info);
-    if (keyword !== undefined) return controlError(keyword);
-    // The addon would find it when COMMIT is on its way already.
-    return findUnsendable(work.text, work.parameters);
-  }
-
-  /** Learns of a failure when it happens, and not when somebody's promise says so. */
-  #watch(/** @type {any} */ work) {
-    const { reject } = work;
-    work.reject = (/** @type {Error} */ error, /** @type {number | undefined} */ index) => {
-      // The transaction will be rejected: nobody needs to hear it twice.
-      if (!work.isSettled && this.note(error)) work.promise.catch(ignore);
-      reject.call(work, error, index);
-    };
-  }
-
-  begin() {
-    if (this.hasBegun) return;
-    this.hasBegun = true;
-    this.outer?.begin();
-    this.send(this.#begin, (error) => this.onBeginFailed(error));
-  }
-
-  /** @param {Error} error */
-  onBeginFailed(error) {
-    this.note(error);
-  }
-
-  /**
-   * @param {string} text
-   * @param {(error: Error) => void} [onFailed]
-   */
-  send(text, onFailed = (error) => this.note(error)) {
-    const query = new ControlQuery(text, onFailed);
-    this.gate.connection.submit(query);
-    return query;
-  }
-
-  /**
-   * @param {Error} error of a statement
-   * @returns {boolean} whether it fails the transaction
-   */
-  note(error) {
-    const { top } = this;
-    if (error instanceof ResultError) return false;
-    if (error instanceof QueryAbortedError && top.isCommitSent) return false;
-    const { failure } = this;
-    const earlier = failure ?? this.outer?.failure ?? top.failure;
-    const { code, cause } = /** @type {any} */ (error);
-    const isFollowing = code === IN_FAILED_TRANSACTION && cause === undefined;
-    if (isFollowing && earlier !== undefined) error.cause = earlier;
-    // Without COMMIT nothing lasts of it.
-    if (!top.isLoose && (error instanceof DatabaseError || !top.isCommitSent)) {
-      /** @type {any} */ (error).outcome = 'not-run';
-    }
-    if (failure === undefined) this.failure = error;
-    return true;
-  }
-
-  // --- Savepoints -----------------------------------------------------------------
-
-  /**
-   * @param {Body} body
-   * @param {unknown} options
-   */
-  nest(body, options) {
-    const inner = new Scope(this.gate, `SAVEPOINT ${this.top.nameSavepoint()}`, this);
-    inner.done = this.#nest(inner, body, options);
-    return inner.done;
-  }
-
-  /** @param {Scope} inner @param {Body} body @param {unknown} options */
-  async #nest(inner, body, options) {
-    if (this.hasEnded) throw this.#endedError();
-    checkSavepoint(body, options);
-    if (this.inner !== undefined) {
-      const error = innerError();
-      this.note(error);
-      throw error;
-    }
-    this.inner = inner;
-    try {
-      return await inner.#runInside(this, body);
-    } finally {
-      if (this.inner === inner) this.inner = undefined;
-    }
-  }
-
-  /** @param {Scope} outer @param {Body} body */
-  async #runInside(outer, body) {
-    let value;
-    try {
-      value = await body(this.transaction);
-    } catch (error) {
-      this.end();
-      this.#undo(outer);
-      throw error;
-    }
-    this.end();
-    if (this.interruption !== undefined) {
-      this.#undo(outer);
-      throw this.interruption;
-    }
-    if (this.failure !== undefined) {
-      this.#undo(outer);
-      throw abortedError(this.failure);
-    }
-    if (this.hasBegun) await this.#release(outer);
-    return value;
-  }
-
-  get #name() {
-    return this.#begin.slice('SAVEPOINT '.length);
-  }
-
-  /** @param {Scope} outer */
-  async #release(outer) {
-    const text = `RELEASE ${this.#name}`;
-    if (this.gate.connection.inFlight === 0) {
-      // All of it has succeeded, so this will.
-      outer.send(text);
-      return;
-    }
-    try {
-      await this.send(text).promise;
-    } catch (error) {
-      this.#undo(outer);
-      throw error instanceof DatabaseError ? abortedError(this.failure) : error;
-    }
-    if (this.failure === undefined) return;
-    outer.note(this.failure);
-    throw abortedError(this.failure);
-  }
-
-  /** @param {Scope} outer */
-  #undo(outer) {
-    // What has ended takes the savepoint with it.
-    if (!this.hasBegun || outer.hasEnded) return;
-    outer.send(`ROLLBACK TO ${this.#name}`);
-    outer.send(`RELEASE ${this.#name}`);
-  }
-
-  // --- The end --------------------------------------------------------------------
-
-  /** @param {TransactionError} [interruption] why, when its function has not ended */
-  end(interruption) {
-    if (this.hasEnded) return;
-    this.hasEnded = true;
-    this.interruption = interruption;
-    const { inner } = this;
-    if (inner === undefined) return;
-    this.interruption ??= openInnerError();
-    inner.end(endedError());
-    // The failure of the whole tells it.
-    inner.done?.catch(ignore);
-  }
-}
-
-class TransactionScope extends Scope {
-  isCommitSent = false;
-  /** The client was released: nothing more may be sent. */
-  isAbandoned = false;
-  /** BEGIN has failed: what was sent behind it ran without a transaction. */
-  isLoose = false;
-  #savepoints = 0;
-
-  nameSavepoint() {
-    return `pg_conduit_${++this.#savepoints}`;
-  }
-
-  /** @override @param {Error} error */
-  onBeginFailed(error) {
-    this.note(error);
-    if (!(error instanceof DatabaseError)) return;
-    this.isLoose = true;
-    afterDelivery(() => this.gate.connection.destroy());
-  }
-
-  /** @param {Body} body */
-  async run(body) {
-    let value;
-    try {
-      value = await body(this.transaction);
-    } catch (error) {
-      this.end();
-      await this.#rollBack();
-      throw this.isLoose ? looseError(this.failure) : error;
-    }
-    this.end();
-    await this.#commit();
-    return value;
-  }
-
-  async #commit() {
-    if (this.interruption !== undefined || this.failure !== undefined) {
-      await this.#rollBack();
-      if (this.isLoose) throw looseError(this.failure);
-      throw this.interruption ?? abortedError(this.failure);
-    }
-    if (!this.hasBegun) return;
-    this.isCommitSent = true;
-    const { connection } = this.gate;
-    let command;
-    try {
-      ({ command } = await this.send('COMMIT', ignore).promise);
-    } catch (error) {
-      if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
-        await this.#rollBack();
-      }
-      if (this.isLoose) throw looseError(this.failure);
-      // The server cannot have committed it.
-      const isUndone = /** @type {unknown} */ (this.failure) instanceof DatabaseError;
-      if (isUndone && error instanceof ConnectionError) error.outcome = 'not-run';
-      throw error;
-    }
-    if (this.isLoose) throw looseError(this.failure);
-    if (command !== 'COMMIT') throw abortedError(this.failure);
-    if (this.failure !== undefined) throw incompleteError(this.failure);
-  }
-
-  async #rollBack() {
-    // After release() the pool does it.
-    if (!this.hasBegun || this.isAbandoned) return;
-    const { connection } = this.gate;
-    try {
-      await this.send('ROLLBACK', ignore).promise;
-    } catch {
-      // Lost already, or not to be used by anybody.
-      connection.destroy();
-    }
-  }
-}
-
-module.exports = { Scope, TransactionScope };
+module.exports = { Transaction };
