@@ -61,7 +61,10 @@ class Answers {
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
       query.error ??= openTransactionError(query.results ?? []);
     }
-    this.#connection.cancellation?.explain(query);
+    const { cancellation } = this.#connection;
+    if (cancellation !== undefined) {
+      query.error = cancellation.explain(query, query.error, query.info.mayCommitInside);
+    }
     // It may be what a group has failed by.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
     this.#settle(query);
@@ -113,10 +116,10 @@ class Answers {
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#connection.forget(query);
-    const reason = /** @type {Error} */ (guilty?.error ?? error);
-    if (members.some(({ info }) => info.mayCommitInside)) {
-      /** @type {DatabaseError} */ (reason).outcome = 'unknown';
-    }
+    const mayCommitInside = members.some(({ info }) => info.mayCommitInside);
+    let reason = /** @type {any} */ (guilty?.error ?? error);
+    if (mayCommitInside) reason.outcome = 'unknown';
+    reason = this.#connection.cancellation?.explain(batch, reason, mayCommitInside) ?? reason;
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
     this.#connection.afterSettling();

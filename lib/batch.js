@@ -4,10 +4,15 @@
 // their results are given out together. Made by client.js and pool.js, sent by
 // outbox.js.
 
-const { ConnectionError, ParameterError, StatementRefusedError } = require('./errors');
+const {
+  ConnectionError,
+  ParameterError,
+  QueryAbortedError,
+  StatementRefusedError,
+} = require('./errors');
 const { findUnsendable } = require('./parameters');
 const { Query, rejectWithCallerStack } = require('./query');
-const { readQuery } = require('./query-arguments');
+const { checkDeadline, readQuery } = require('./query-arguments');
 
 /**
  * @typedef {import('./row-builder').TypeSource} TypeSource
@@ -28,8 +33,9 @@ class BatchMember extends Query {
 
   /** @override @param {Error} error */
   reject(error) {
-    // The loss of the connection is nobody's fault.
-    const index = error instanceof ConnectionError ? undefined : this.index;
+    // The loss of the connection is nobody's fault, nor is a cancel.
+    const isNobodys = error instanceof ConnectionError || error instanceof QueryAbortedError;
+    const index = isNobodys ? undefined : this.index;
     /** @type {Batch} */ (this.batch).reject(error, index);
   }
 }
@@ -37,24 +43,34 @@ class BatchMember extends Query {
 class Batch {
   /** It has its Sync to itself. */
   sharesSync = false;
-  runsSolo = false;
   /** @type {import('./connection').Connection | undefined} as a query has it */
   connection = undefined;
   expectedMillis = 0;
+  /** That of a transaction(), in which SET LOCAL and its kin may stand. */
+  isInTransaction = false;
   isSettled = false;
   /** @type {import('./result').Result[]} */
   results = [];
   /** @type {undefined} as a query has it */
   callback = undefined;
+  /** @type {import('./diagnostics').QueryTrace | undefined} while somebody listens */
+  trace = undefined;
   /** Why it is not to be sent at all. @type {Error | undefined} */
   refusal = undefined;
 
   /** @type {(() => void) | undefined} */
   #whenSettled = undefined;
 
-  /** @param {BatchMember[]} members in their order */
-  constructor(members) {
+  /**
+   * @param {BatchMember[]} members in their order
+   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
+   */
+  constructor(members, { signal, timeoutMillis } = {}) {
     this.members = members;
+    this.signal = signal ?? undefined;
+    this.timeoutMillis = timeoutMillis;
+    /** Nothing else may be in flight with it: cancelling it would hit others. */
+    this.runsSolo = this.signal !== undefined;
     this.size = 0;
     for (const [index, query] of members.entries()) {
       this.size += query.size;
@@ -74,6 +90,7 @@ class Batch {
   finish() {
     if (this.isSettled) return;
     this.#settle();
+    this.trace?.settled(this.results);
     /** @type {(value: any) => void} */ (this.resolve)(this.results);
   }
 
@@ -86,6 +103,7 @@ class Batch {
     if (this.isSettled) return;
     this.#settle();
     if (index !== undefined) withIndex(error, index);
+    this.trace?.settled(undefined, error);
     /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
   }
 
@@ -96,12 +114,21 @@ class Batch {
 
   /** As Query has it. @param {() => void} callback */
   onceSettled(callback) {
-    this.#whenSettled = callback;
+    const earlier = this.#whenSettled;
+    this.#whenSettled = () => {
+      earlier?.();
+      callback();
+    };
   }
 
-  /** A statement in it wants no neighbours. */
+  /** Its caller waits no longer. @param {Error} error */
+  abandon(error) {
+    this.reject(error);
+  }
+
+  /** It, or a statement in it, wants no neighbours. */
   get runsAlone() {
-    return this.members.some(({ info }) => info.class.kind === 'alone');
+    return this.runsSolo || this.members.some(({ info }) => info.class.kind === 'alone');
   }
 
   /**
@@ -114,6 +141,7 @@ class Batch {
       query.info ??= registry.find(query.text);
       const { kind, keyword, refusal } = query.info.class;
       if (kind === 'plain' || kind === 'alone' || (kind === 'session' && !isShared)) continue;
+      if (kind === 'transaction' && this.isInTransaction) continue;
       const why = kind === 'transaction' ? `${keyword}: ${SPLITTING} ${keyword}` : String(refusal);
       query.reject(new StatementRefusedError(why));
       return false;
@@ -135,9 +163,10 @@ function withIndex(error, index) {
  * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }
  * @param {TypeSource} types
  * @param {Int8} int8
+ * @param {any} options signal, timeoutMillis
  * @returns {Batch}
  */
-function readBatch(list, types, int8) {
+function readBatch(list, types, int8, options) {
   if (!Array.isArray(list)) {
     const batch = new Batch([]);
     batch.refusal = new ParameterError(
@@ -150,15 +179,20 @@ function readBatch(list, types, int8) {
     const query = readQuery(item, undefined, undefined, types, int8, BatchMember);
     if (query.signal !== undefined || query.timeoutMillis !== undefined) {
       query.refusal ??= new ParameterError(
-        'signal and timeoutMillis are for query(): a statement of a batch cannot be given up by itself',
+        'a statement of a batch cannot be given up by itself: pass signal and timeoutMillis to batch()',
       );
     }
     // Sent alone it would be rejected by the addon, and its neighbours committed.
     query.refusal ??= findUnsendable(query.text, query.parameters);
     return query;
   });
-  const batch = new Batch(members);
-  if (members.length === 0) batch.finish();
+  const batch = new Batch(members, options ?? {});
+  try {
+    checkDeadline(options ?? {});
+  } catch (error) {
+    batch.refusal = /** @type {Error} */ (error);
+  }
+  if (batch.refusal === undefined && members.length === 0) batch.finish();
   return batch;
 }
 

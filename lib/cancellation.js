@@ -11,6 +11,7 @@ const { ConnectionError } = require('./errors');
 /**
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./query').Query} Query
+ * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./errors').QueryAbortedError} QueryAbortedError
  */
 
@@ -42,7 +43,7 @@ class Cancellation {
   /**
    * @param {Connection} connection
    * @param {import('./outbox').Outbox} outbox
-   * @param {Query} [target] the only query in flight
+   * @param {Query | Batch} [target] the only one in flight
    * @param {QueryAbortedError} [reason] why it is cancelled
    */
   constructor(connection, outbox, target, reason) {
@@ -68,7 +69,7 @@ class Cancellation {
   /**
    * A cancel without a target was under way already when somebody gave up the
    * only query in flight.
-   * @param {Query} target
+   * @param {Query | Batch} target
    * @param {QueryAbortedError} reason
    */
   adopt(target, reason) {
@@ -126,16 +127,19 @@ class Cancellation {
   }
 
   /**
-   * What the server says of the cancelled query, as its caller is to hear it.
-   * @param {Query} query
+   * What the server says of the one that was cancelled, as its caller is to hear it.
+   * @template {Error | undefined} T
+   * @param {Query | Batch} work
+   * @param {T} error
+   * @param {boolean} mayCommitInside
    */
-  explain(query) {
-    const { error } = query;
-    if (query !== this.#target || error === undefined || this.#reason === undefined) return;
-    if (/** @type {any} */ (error).code !== QUERY_CANCELED) return;
-    this.#reason.cause ??= error;
-    if (query.info.mayCommitInside) this.#reason.outcome = 'unknown';
-    query.error = this.#reason;
+  explain(work, error, mayCommitInside) {
+    const reason = this.#reason;
+    const isCancelled = /** @type {any} */ (error)?.code === QUERY_CANCELED;
+    if (work !== this.#target || reason === undefined || !isCancelled) return error;
+    reason.cause ??= error;
+    if (mayCommitInside) reason.outcome = 'unknown';
+    return reason;
   }
 
   /** The query is not waited for any longer, and the connection is given up. */

@@ -5,7 +5,7 @@
 
 const { EventEmitter } = require('node:events');
 
-const { readBatch } = require('./batch');
+const { Batch, readBatch } = require('./batch');
 const { Connection } = require('./connection');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { copyRows } = require('./copy-rows');
@@ -183,14 +183,7 @@ class Client extends EventEmitter {
    */
   query(text, values, callback) {
     const query = readQuery(text, values, callback, this.#types, this.#settings.int8);
-    const refusal = this.#refuse(query);
-    const late =
-      refusal ??
-      watch(query, this.#settings.query_timeout, (error) => this.#connection.giveUp(query, error));
-    traceQuery(query, () => {
-      if (late !== undefined) query.reject(late);
-      else this.#connection.submit(query);
-    });
+    this.#begin(query, this.#refuse(query));
     return answer(query);
   }
 
@@ -199,17 +192,33 @@ class Client extends EventEmitter {
    * committed and their results given out, or none.
    * @param {readonly (string | Record<string, any>)[]} queries texts, or
    *   { text, values, name, rowMode, types, prepare }
+   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
    * @returns {Promise<import('./result').Result[]>} in their order
    */
-  batch(queries) {
-    const batch = readBatch(queries, this.#types, this.#settings.int8);
+  batch(queries, options) {
+    const batch = readBatch(queries, this.#types, this.#settings.int8, options);
     const refusal =
       this.#transactions.admit(batch) ??
       batch.refusal ??
       batch.members.map((query) => this.#refuse(query)).find((error) => error !== undefined);
-    if (refusal !== undefined) batch.reject(refusal);
-    else this.#connection.submitBatch(batch);
+    this.#begin(batch, refusal);
     return batch.promise;
+  }
+
+  /**
+   * @param {import('./query').Query | Batch} work
+   * @param {Error | undefined} refusal
+   */
+  #begin(work, refusal) {
+    // A batch of nothing.
+    if (work.isSettled) return;
+    const { query_timeout: millis } = this.#settings;
+    const late = refusal ?? watch(work, millis, (error) => this.#connection.giveUp(work, error));
+    traceQuery(work, () => {
+      if (late !== undefined) work.reject(late);
+      else if (work instanceof Batch) this.#connection.submitBatch(work);
+      else this.#connection.submit(work);
+    });
   }
 
   /** @param {import('./query').Query} query */
@@ -314,8 +323,10 @@ class Client extends EventEmitter {
   /** @param {import('./query').Query} query */
   #submit(query) {
     const refusal = this.#refuse(query);
-    if (refusal !== undefined) query.reject(refusal);
-    else this.#connection.submit(query);
+    traceQuery(query, () => {
+      if (refusal !== undefined) query.reject(refusal);
+      else this.#connection.submit(query);
+    });
   }
 
   #giveUp = (

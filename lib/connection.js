@@ -226,6 +226,7 @@ class Connection {
    * @param {Batch} batch
    */
   submitBatch(batch) {
+    batch.connection = this;
     for (const query of batch.members) query.connection = this;
     if (this.state !== 'ready' && this.state !== 'connecting') {
       batch.reject(this.#closedError());
@@ -259,7 +260,7 @@ class Connection {
 
   /**
    * Cancels what runs now, unless that is nothing.
-   * @param {Query} [target] the only query in flight
+   * @param {Query | Batch} [target] the only one in flight
    * @param {QueryAbortedError} [reason]
    * @returns {Promise<void>} others may use the connection then
    */
@@ -297,22 +298,23 @@ class Connection {
   }
 
   /**
-   * Nobody waits for the query any longer. Not sent yet, it is taken out; alone
-   * on a connection that is not shared, it is cancelled; else what comes for it
-   * is discarded, and its neighbours notice nothing.
-   * @param {Query} query
+   * Nobody waits for it any longer. Not sent yet, it is taken out; alone on a
+   * connection that is not shared, it is cancelled; else what comes for it is
+   * discarded, and its neighbours notice nothing.
+   * @param {Query | Batch} work
    * @param {QueryAbortedError} reason
    */
-  giveUp(query, reason) {
-    if (this.#outbox.remove(query)) {
-      this.forget(query);
-      query.reject(reason);
+  giveUp(work, reason) {
+    const members = membersOf(work);
+    if (this.#outbox.remove(work)) {
+      for (const query of members) this.forget(query);
+      work.reject(reason);
       this.afterSettling();
-    } else if (!this.isShared && this.load.sent === 1) {
-      this.cancel(query, reason);
+    } else if (!this.isShared && this.load.sent === members.length) {
+      this.cancel(work, reason);
     } else {
       reason.outcome = 'unknown';
-      query.abandon(reason);
+      work.abandon(reason);
     }
   }
 

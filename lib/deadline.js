@@ -6,7 +6,7 @@
 
 const { QueryAbortedError } = require('./errors');
 
-/** @typedef {import('./query').Query} Query */
+/** @typedef {import('./query').Query | import('./batch').Batch} Work */
 
 /** Delays that setTimeout takes. */
 const MAX_MILLIS = 2 ** 31 - 1;
@@ -59,15 +59,15 @@ function listen(signal, callback) {
 }
 
 /**
- * @param {Query} query
+ * @param {Work} work
  * @param {number} defaultMillis 0: no limit
- * @param {(error: QueryAbortedError) => void} giveUp is called once, unless the
- *   query is settled before
+ * @param {(error: QueryAbortedError) => void} giveUp is called once, unless it
+ *   is settled before
  * @returns {QueryAbortedError | undefined} it was given up before it began
  */
-function watch(query, defaultMillis, giveUp) {
-  const { signal } = query;
-  const millis = query.timeoutMillis ?? defaultMillis;
+function watch(work, defaultMillis, giveUp) {
+  const { signal } = work;
+  const millis = work.timeoutMillis ?? defaultMillis;
   if (signal === undefined && millis === 0) return undefined;
   if (signal?.aborted) return abortError(signal);
   /** @type {NodeJS.Timeout | undefined} */
@@ -77,10 +77,10 @@ function watch(query, defaultMillis, giveUp) {
   }
   const forget = signal && listen(signal, () => giveUp(abortError(signal)));
   // Not by its promise: a handler there would hide a rejection that nobody else handles.
-  query.whenSettled = () => {
+  work.onceSettled(() => {
     clearTimeout(timer);
     forget?.();
-  };
+  });
   return undefined;
 }
 

@@ -10,7 +10,10 @@
 const { tracingChannel } = require('node:diagnostics_channel');
 const { afterDelivery } = require('./delivery');
 
-/** @typedef {import('./query').Query} Query */
+/**
+ * @typedef {import('./query').Query} Query
+ * @typedef {import('./batch').Batch} Batch
+ */
 
 const queries = tracingChannel('pg-conduit:query');
 const connects = tracingChannel('pg-conduit:connect');
@@ -36,10 +39,18 @@ class QueryTrace {
   error = undefined;
   #begunAt = performance.now();
 
-  /** @param {Query} query */
-  constructor({ text, name }) {
-    this.text = text;
-    this.name = name;
+  /** @param {Query | Batch} work */
+  constructor(work) {
+    if ('members' in work) {
+      this.text = work.members.map(({ text }) => text).join('; ');
+      this.name = undefined;
+      /** Statements of a batch. @type {number | undefined} */
+      this.batchSize = work.members.length;
+    } else {
+      this.text = work.text;
+      this.name = work.name;
+      this.batchSize = undefined;
+    }
   }
 
   /** @param {import('./connection').Connection} connection */
@@ -64,7 +75,7 @@ class QueryTrace {
 }
 
 /**
- * @param {Query} query
+ * @param {Query | Batch} query
  * @param {() => void} run begins it
  */
 function traceQuery(query, run) {

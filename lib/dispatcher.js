@@ -123,19 +123,19 @@ class Dispatcher {
 
   /**
    * Its caller waits no longer.
-   * @param {Query} query
+   * @param {Query | Batch} work
    * @param {import('./errors').QueryAbortedError} reason
    */
-  giveUp(query, reason) {
-    if (query.connection !== undefined) {
-      query.connection.giveUp(query, reason);
+  giveUp(work, reason) {
+    if (work.connection !== undefined) {
+      work.connection.giveUp(work, reason);
       return;
     }
-    this.#queries.remove(query);
-    const borrower = this.#waitingAlone.get(query);
+    this.#queries.remove(work);
+    const borrower = this.#waitingAlone.get(work);
     if (borrower !== undefined) this.#borrowers.remove(borrower);
-    this.#waitingAlone.delete(query);
-    query.reject(reason);
+    this.#waitingAlone.delete(work);
+    work.reject(reason);
     this.#onSettled();
   }
 

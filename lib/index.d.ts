@@ -214,7 +214,8 @@ export interface QueryConfig {
   syncGroup?: SyncGroupMode;
   /**
    * Gives the query up with a {@link QueryAbortedError}: what waits is taken out, what runs is cancelled at
-   * the server. On a pool the query gets a connection to itself for that. Not in a batch.
+   * the server. On a pool the query gets a connection to itself for that. Those of a batch:
+   * {@link BatchOptions}.
    */
   signal?: AbortSignal | null;
   /**
@@ -318,7 +319,18 @@ export interface Queryable {
    * says which statement it was, if it was one. Nothing is sent when one of them cannot be, or begins or
    * ends a transaction.
    */
-  batch<Row = any>(queries: readonly (string | QueryConfig)[]): Promise<Result<Row>[]>;
+  batch<Row = any>(
+    queries: readonly (string | QueryConfig)[],
+    options?: BatchOptions | null,
+  ): Promise<Result<Row>[]>;
+}
+
+/** When all of a batch is given up, with a {@link QueryAbortedError}. */
+export interface BatchOptions {
+  /** As {@link QueryConfig.signal}. */
+  signal?: AbortSignal | null;
+  /** Milliseconds, 0 for none. Default: the option `query_timeout`. As {@link QueryConfig.timeoutMillis}. */
+  timeoutMillis?: number;
 }
 
 // --- Transactions ------------------------------------------------------------------
@@ -342,9 +354,14 @@ export interface TransactionOptions {
 
 /**
  * What the function of a transaction gets. Statements may be sent without awaiting each other; nothing of
- * the transaction is committed when one of them fails, whether its error was caught or not.
+ * the transaction is committed when one of them fails, whether its error was caught or not. While a stream,
+ * cursor or COPY is open it takes nothing else. What is read may be left early: a savepoint takes back
+ * that statement alone.
  */
-export interface Transaction extends Queryable {
+export interface Transaction extends Queryable, Streamable {
+  /** As {@link Client.cursor}. */
+  cursor<Row = any>(text: string | QueryConfig, values?: readonly unknown[] | null): Cursor<Row>;
+
   /**
    * A savepoint: when the function throws or a statement in it fails, all since then is undone, and the
    * outer transaction goes on. The outer one takes no statements while it is open.
@@ -418,8 +435,8 @@ export interface Streamable {
   ): RowStream<Row>;
 
   /**
-   * @param text one COPY … FROM STDIN. The stream finishes when all is committed; what the server says of
-   *   the data comes at the end of it, as with psql
+   * @param text one COPY … FROM STDIN. The stream finishes when all is committed; an error in the data
+   *   destroys it at once, with a system libpq at their end
    */
   copyFrom(text: string): CopyFromStream;
 
@@ -427,8 +444,9 @@ export interface Streamable {
   copyTo(text: string): CopyToStream;
 
   /**
-   * Rows of values into a table, by COPY: all of them, or none. Values as in {@link QueryConfig.values}, except
-   * that bytes are for `bytea` columns only. Rejects with what the iterable throws, and as
+   * Rows of values into a table, by COPY: all of them, or none; in its binary format as far as the types
+   * of the columns and the values allow. Values as in {@link QueryConfig.values}, except that bytes are for
+   * `bytea` columns only. Rejects with what the iterable throws, and as
    * {@link Queryable.query} does.
    * @param table its name, or schema and name; taken as they are, upper and lower case differ
    * @param columns their names

@@ -44,7 +44,7 @@ class Outbox {
   #bytesInFlight = 0;
   /** First in, first out: what waits for bytes to leave, or for company in its Sync. @type {(Query | Batch)[]} */
   #held = [];
-  /** What has the connection to itself: the rest waits. @type {Query | undefined} */
+  /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
 
@@ -152,13 +152,13 @@ class Outbox {
     this.sendHeld();
   }
 
-  /** @param {Query} query @returns {boolean} whether it was held back, and now is not any more */
-  remove(query) {
-    const index = this.#held.indexOf(query);
+  /** @param {Query | Batch} work @returns {boolean} whether it was held back, and now is not any more */
+  remove(work) {
+    const index = this.#held.indexOf(work);
     if (index === -1) return false;
     this.#held.splice(index, 1);
-    this.#load.unhold(query);
-    this.#bytesInFlight += query.size;
+    this.#load.unhold(work);
+    this.#bytesInFlight += work.size;
     return true;
   }
 
@@ -180,8 +180,13 @@ class Outbox {
   /** @param {Query} query that is settled */
   forget(query) {
     this.#bytesInFlight -= query.size;
-    if (query === this.#solo) this.#solo = undefined;
+    if (this.#isSolo(query)) this.#solo = undefined;
     this.syncs.forget(query);
+  }
+
+  /** @param {Query} query */
+  #isSolo(query) {
+    return this.#solo !== undefined && (query === this.#solo || query.batch === this.#solo);
   }
 
   /**
@@ -197,7 +202,7 @@ class Outbox {
     }
     delivery.afterDelivery(() => {
       // It will have the connection to itself again.
-      if (queries.some((query) => query === this.#solo)) this.#solo = undefined;
+      if (queries.some((query) => this.#isSolo(query))) this.#solo = undefined;
       if (!this.#canSend) {
         for (const query of queries) {
           this.#bytesInFlight += query.size;
@@ -246,7 +251,10 @@ class Outbox {
   }
 
   /** @param {Batch} batch */
-  #sendBatch({ members }) {
+  #sendBatch(batch) {
+    const { members } = batch;
+    if (batch.runsSolo) this.#solo = batch;
+    batch.trace?.sent(this.#connection);
     for (const query of members) this.#begin(query);
     ticks.begin();
     try {

@@ -6,7 +6,7 @@
 
 const { EventEmitter } = require('node:events');
 
-const { readBatch } = require('./batch');
+const { Batch, readBatch } = require('./batch');
 const { readOptions, transactionsOf } = require('./client');
 const { watch } = require('./deadline');
 const { traceQuery } = require('./diagnostics');
@@ -128,22 +128,33 @@ class Pool extends EventEmitter {
   query(text, values, callback) {
     const { types, int8 } = this.#settings;
     const query = readQuery(text, values, callback, types, int8);
-    const refusal = this.#refuse() ?? query.refusal;
-    const late =
-      refusal ??
-      watch(query, this.#settings.query_timeout, (error) => this.#dispatcher.giveUp(query, error));
-    traceQuery(query, () => {
-      if (late !== undefined) query.reject(late);
-      else this.#dispatch(query);
-    });
+    this.#begin(query);
     return answer(query);
+  }
+
+  /** @param {Query | Batch} work */
+  #begin(work) {
+    // A batch of nothing.
+    if (work.isSettled) return;
+    const { query_timeout: millis } = this.#settings;
+    const late =
+      this.#refuse() ??
+      work.refusal ??
+      watch(work, millis, (error) => this.#dispatcher.giveUp(work, error));
+    traceQuery(work, () => {
+      if (late !== undefined) work.reject(late);
+      else if (work instanceof Batch) this.#dispatchBatch(work);
+      else this.#dispatch(work);
+    });
   }
 
   /** @param {Query} query */
   #submitShared(query) {
     const refusal = this.#refuse();
-    if (refusal !== undefined) query.reject(refusal);
-    else this.#dispatch(query);
+    traceQuery(query, () => {
+      if (refusal !== undefined) query.reject(refusal);
+      else this.#dispatch(query);
+    });
   }
 
   /** @param {Query} query */
@@ -174,18 +185,21 @@ class Pool extends EventEmitter {
    * round trip. All are committed and their results given out, or none.
    * @param {readonly (string | Record<string, any>)[]} queries texts, or
    *   { text, values, name, rowMode, types, prepare }
+   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
    * @returns {Promise<import('./result').Result[]>} in their order
    */
-  batch(queries) {
+  batch(queries, options) {
     const { types, int8 } = this.#settings;
-    const batch = readBatch(queries, types, int8);
-    const refusal = this.#refuse() ?? batch.refusal;
-    if (refusal !== undefined) batch.reject(refusal);
-    else if (batch.members.length > 0 && batch.admit(this.#registry, true)) {
-      if (batch.runsAlone) this.#dispatcher.runAlone(batch);
-      else this.#dispatcher.runShared(batch);
-    }
+    const batch = readBatch(queries, types, int8, options);
+    this.#begin(batch);
     return batch.promise;
+  }
+
+  /** @param {Batch} batch */
+  #dispatchBatch(batch) {
+    if (!batch.admit(this.#registry, true)) return;
+    if (batch.runsAlone) this.#dispatcher.runAlone(batch);
+    else this.#dispatcher.runShared(batch);
   }
 
   /**
@@ -249,8 +263,10 @@ class Pool extends EventEmitter {
       this.#refuse() ??
       query.refusal ??
       (isFine ? undefined : new StatementRefusedError(String(refusal)));
-    if (reason !== undefined) query.reject(reason);
-    else this.#dispatcher.runAlone(query);
+    traceQuery(query, () => {
+      if (reason !== undefined) query.reject(reason);
+      else this.#dispatcher.runAlone(query);
+    });
   }
 
   #stop = (

@@ -77,7 +77,7 @@ function checkArguments(text, values, options) {
     );
   }
   if (options === NO_OPTIONS) return;
-  const { rowMode, types, name, prepare, syncGroup, signal } = options;
+  const { rowMode, types, name, prepare, syncGroup } = options;
   if (rowMode && rowMode !== 'array') {
     throw new ParameterError(`rowMode must be 'array' or nothing, not ${String(rowMode)}`);
   }
@@ -90,16 +90,24 @@ function checkArguments(text, values, options) {
   if (prepare !== undefined && typeof prepare !== 'boolean') {
     throw new ParameterError('prepare must be true or false');
   }
+  checkDeadline(options);
+  if (syncGroup !== undefined && !SYNC_GROUPS.includes(syncGroup)) {
+    throw new ParameterError("syncGroup must be 'off', 'reads' or 'all'");
+  }
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @throws {ParameterError}
+ */
+function checkDeadline({ signal, timeoutMillis, query_timeout }) {
   if (signal && !(signal instanceof AbortSignal)) {
     throw new ParameterError('signal must be an AbortSignal');
   }
-  for (const millis of [options.timeoutMillis, options.query_timeout]) {
+  for (const millis of [timeoutMillis, query_timeout]) {
     if (millis !== undefined && !(Number.isInteger(millis) && millis >= 0)) {
       throw new ParameterError('timeoutMillis must be a whole number of milliseconds, 0 for none');
     }
-  }
-  if (syncGroup !== undefined && !SYNC_GROUPS.includes(syncGroup)) {
-    throw new ParameterError("syncGroup must be 'off', 'reads' or 'all'");
   }
 }
 
@@ -127,4 +135,4 @@ function callBack(promise, callback) {
   );
 }
 
-module.exports = { readQuery, answer, callBack };
+module.exports = { answer, callBack, checkDeadline, readQuery };

@@ -150,12 +150,20 @@ class Scope {
   #refuse(work) {
     if (this.inner !== undefined) return innerError();
     if (this.top.open?.isOpen) return openError();
-    if ('members' in work) return undefined;
-    work.info ??= this.gate.registry.find(work.text);
-    const keyword = findControl(work.info);
+    if (!('members' in work)) return this.#refuseQuery(work);
+    work.isInTransaction = true;
+    return work.members
+      .map((query) => this.#refuseQuery(query))
+      .find((error) => error !== undefined);
+  }
+
+  /** @param {Query} query */
+  #refuseQuery(query) {
+    query.info ??= this.gate.registry.find(query.text);
+    const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);
     // The addon would find it when COMMIT is on its way already.
-    return findUnsendable(work.text, work.parameters);
+    return findUnsendable(query.text, query.parameters);
   }
 
   /** Learns of a failure when it happens, and not when somebody's promise says so. */

@@ -37,10 +37,11 @@ class Transaction {
   /**
    * Statements behind one Sync.
    * @param {readonly (string | Record<string, any>)[]} queries
+   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
    * @returns {Promise<import('./result').Result[]>} in their order
    */
-  batch(queries) {
-    return this.#speak((client) => client.batch(queries));
+  batch(queries, options) {
+    return this.#speak((client) => client.batch(queries, options));
   }
 
   /**

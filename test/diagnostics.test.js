@@ -102,6 +102,51 @@ describe('tracing channels', () => {
     assert.deepEqual((await inner).rows, [{ n: 2 }]);
   });
 
+  for (const kind of ['client', 'pool']) {
+    it(`tell of a batch, of streams and of COPY of a ${kind}, till their end`, async () => {
+      const one = kind === 'pool' ? newPool({ max: 1 }) : await newClient();
+      await one.query('drop table if exists traced; create table traced (i int)');
+      const events = listen('query');
+      const series = 'select i from generate_series(1, $1::int) as i';
+      const results = await one.batch(['select 1', { text: series, values: [3] }]);
+      const stream = one.stream(series, [1000]);
+      assert.equal((await stream.toArray()).length, 1000);
+      for await (const row of one.stream(series, [10_000_000])) if (row) break;
+      await one.copyRows('traced', ['i'], [[1], [2]]);
+      await one.copyTo('copy traced to stdout').toArray();
+      await errorOf(one.copyTo('copy nowhere to stdout').toArray());
+      await errorOf(one.batch(['select 1', 'select 1 / 0']));
+      await one.query('drop table traced');
+      const ends = events.filter(([name]) => name === 'asyncEnd').map(([, context]) => context);
+      const [batch, read, left] = ends;
+      assert.deepEqual(
+        [batch.text, batch.batchSize, batch.rowCount],
+        [`select 1; ${series}`, 2, null],
+      );
+      assert.equal(batch.result, results);
+      assert.deepEqual([read.text, read.batchSize, read.rowCount], [series, undefined, 1000]);
+      assert.equal(left.error.name, 'QueryAbortedError');
+      const ended = ends
+        .slice(3)
+        .map(({ text, rowCount, error }) => [
+          text.replace(/.*; /s, '').slice(0, 11),
+          rowCount,
+          error?.code,
+        ]);
+      assert.deepEqual(ended, [
+        ['select a.at', 1, undefined],
+        ['copy "trace', 2, undefined],
+        ['copy traced', 2, undefined],
+        ['copy nowher', null, '42P01'],
+        ['select 1 / ', null, '22012'],
+        ['drop table ', null, undefined],
+      ]);
+      for (const { processId, durationMillis } of ends) {
+        assert.ok(processId > 0 && durationMillis > 0);
+      }
+    });
+  }
+
   it('carry a store from the start to the end of a query', async () => {
     const client = await newClient();
     const channel = tracingChannel('pg-conduit:query');

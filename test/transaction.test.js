@@ -59,6 +59,23 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 2]);
     });
 
+    it('a batch in it with SET LOCAL or LOCK, but not with what ends it', async () => {
+      const lines = await pool.transaction(async (tx) => {
+        const [, , { rows }] = await tx.batch([
+          "set local work_mem = '1234kB'",
+          'lock table t',
+          'show work_mem',
+        ]);
+        return rows;
+      });
+      assert.deepEqual(lines, [{ work_mem: '1234kB' }]);
+      for (const text of ['commit', 'savepoint a', 'prepare transaction $$x$$']) {
+        const error = await errorOf(pool.transaction((tx) => tx.batch(['select 1', text])));
+        assert.ok(error instanceof StatementRefusedError, String(error));
+      }
+      await assert.rejects(pool.batch(['set local work_mem = 100']), StatementRefusedError);
+    });
+
     it('a batch in it, and statements with callbacks', async () => {
       await pool.transaction(async (tx) => {
         const results = await tx.batch([

@@ -87,6 +87,9 @@ for (const db of [client, pool, lent] as Queryable[]) {
 for (const db of [client, pool, lent] as Queryable[]) {
   expectType<Promise<Result<any>[]>>(db.batch(['select 1', { text: 'select $1', values: [1] }]));
   expectType<Promise<Result<World>[]>>(db.batch<World>([config] as const));
+  const { signal } = new AbortController();
+  expectType<Promise<Result<any>[]>>(db.batch(['select 1'], { signal, timeoutMillis: 10 }));
+  expectError(db.batch(['select 1'], { signal: 'now' }));
 }
 for (const db of [client, pool, lent]) {
   const { signal } = new AbortController();
