@@ -98,7 +98,11 @@ class Cursor {
       await more;
       this.#wake = undefined;
     }
-    if (this.#rows.length === 0 && this.#error !== undefined) throw this.#error;
+    // Fewer rows would say that these are the last ones.
+    if (this.#rows.length < count && this.#error !== undefined) {
+      this.#rows = [];
+      throw this.#error;
+    }
     return this.#rows.splice(0, count);
   }
 

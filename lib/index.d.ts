@@ -462,7 +462,8 @@ export interface Streamable {
 /** What {@link Client.cursor} returns. Nothing else runs on the client before it has ended or is closed. */
 export interface Cursor<Row = any> {
   /**
-   * Fewer rows than `count` are the last ones, none means the end. Reads at once are served in their order.
+   * Fewer rows than `count` are the last ones of a statement that has succeeded, none means the end. Reads
+   * at once are served in their order.
    * Rejects as {@link Queryable.query} does, and with a RangeError for a `count` below 1.
    */
   read(count: number): Promise<Row[]>;

@@ -462,6 +462,15 @@ describe('Rows as they come', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
+    it('gives no few last rows in place of an error', async () => {
+      const client = await newClient();
+      const cursor = client.cursor('select 100 / (300 - n) as q from generate_series(1, 600) as n');
+      assert.equal((await cursor.read(250)).length, 250);
+      await assert.rejects(cursor.read(250), { code: '22012' });
+      await assert.rejects(cursor.read(1), { code: '22012' });
+      await cursor.close();
+    });
+
     it('rejects what cannot be sent when it is read', async () => {
       const client = await newClient();
       for (const [text, code] of [
