@@ -50,7 +50,8 @@ class Member {
     // While it was lent it was in use, whatever was sent.
     if (this.state === 'exclusive' && state === 'shared') this.#settledAtSweep = -1;
     this.state = state;
-    this.connection.isShared = state === 'shared' || state === 'reserved';
+    // What is in flight on one that leaves is still that of its callers, one or many.
+    if (state !== 'leaving') this.connection.isShared = state !== 'exclusive';
     // Nobody tells the pool when a borrower sends something.
     if (state === 'exclusive') this.connection.setLoopRef(true);
   }

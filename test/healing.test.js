@@ -125,6 +125,17 @@ describe('Client', () => {
       assert.equal(pool.totalCount, 1);
     });
 
+    it('for each of several that were in flight when their pool was ended', async () => {
+      const pool = newPool({ max: 1 });
+      const other = await newClient();
+      await other.query('create table left_behind (a int)');
+      await warmUp(pool, 'select * from left_behind');
+      await other.query('alter table left_behind add column b int');
+      const answers = Array.from({ length: 3 }, () => pool.query('select * from left_behind'));
+      await pool.end();
+      for (const { fields } of await Promise.all(answers)) assert.equal(fields.length, 2);
+    });
+
     it('but not in a transaction, where the error comes out and the next one works', async () => {
       const client = await newClient();
       const other = await newClient();

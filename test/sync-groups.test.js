@@ -807,6 +807,15 @@ describe('Sync groups', function () {
       }
       assert.deepEqual(await written(), []);
     });
+
+    it('for such a transaction on a pool that is being ended, nobody is told that it lasts', async () => {
+      const pool = newPool({ max: 1, syncGroup: 'all' });
+      pool.on('connect', (client) => client.query('begin'));
+      const outcomes = settledAtOnce(MANY, (i) => pool.query(INSERT, [i]));
+      await pool.end();
+      for (const { reason } of await outcomes) assert.equal(reason?.outcome, 'not-run');
+      assert.deepEqual(await written(), []);
+    });
   });
 
   it('are not run again for an answer that this side could not read', async () => {
