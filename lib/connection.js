@@ -352,7 +352,7 @@ class Connection {
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
-      const isUndone = query.group === undefined ? query.wasSkipped : query.group.lastsNothing;
+      const isUndone = query.group === undefined ? query.hasNotBegun : query.group.lastsNothing;
       const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.answers.isPoisoned

@@ -60,7 +60,7 @@ class Query {
   wasFatal = false;
   /** The server has undone it, or never begun. */
   hasFailed = false;
-  /** The server skipped it because of an earlier error in the same Sync. */
+  /** The server skipped it because of somebody else's error in the same Sync. */
   wasSkipped = false;
   /** Full command tag, where it is not one of commandTags. */
   tag = '';
@@ -245,8 +245,15 @@ class Query {
   /** @param {number} skippedPhase */
   skipped(skippedPhase) {
     if (skippedPhase === phase.parse) this.parseFailed = true;
+    // Behind its own Parse that has failed: nobody else is to blame.
+    if (this.hasFailed) return;
     this.hasFailed = true;
     this.wasSkipped = true;
+  }
+
+  /** The server has said that it does not execute it. */
+  get hasNotBegun() {
+    return this.wasSkipped || (this.parseFailed && !this.wasFatal);
   }
 
   /**

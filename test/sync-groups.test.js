@@ -414,6 +414,30 @@ describe('Sync groups', function () {
       });
     }
 
+    for (const syncGroup of ['reads', 'all']) {
+      it(`as it is prepared anew, it alone is rejected, syncGroup: ${syncGroup}`, async () => {
+        const pool = await openPool({ syncGroup });
+        await observer.ask('create table conduit_test.doomed (id int)');
+        const text = 'select id from doomed';
+        await makeKnown(pool, [text], [READ, [0]], [VOLATILE, [-1]]);
+        await observer.ask('drop table conduit_test.doomed; truncate written');
+        // On a connection that has prepared nothing yet.
+        (await pool.connect()).release(true);
+        const results = await onlyBadOnesFail(
+          (i) => pool.query(i % 2 === 0 ? READ : VOLATILE, [i]),
+          () => pool.query(text),
+          hasCode('42P01'),
+        );
+        const ids = [];
+        for (const [i, result] of results.entries()) {
+          if (result === undefined) continue;
+          assert.deepEqual(result.rows, [i % 2 === 0 ? { i } : { id: i }]);
+          if (i % 2 === 1) ids.push(i);
+        }
+        assert.deepEqual(await written(), ids);
+      });
+    }
+
     it('for a stale plan, nobody is rejected', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       await observer.ask(
