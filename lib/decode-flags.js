@@ -13,7 +13,7 @@ const { flag } = require('./wire-format');
  */
 
 /** Types that the addon decodes from text itself, so that their parsers are not asked. */
-const TEXT_DECODED_OIDS = [16, 20, 21, 23, 26, 114, 700, 701, 3802];
+const TEXT_DECODED_OIDS = [16, 17, 20, 21, 23, 26, 114, 700, 701, 3802];
 
 /** @param {TypeSource} types */
 function hasCustomTextDecoded(types) {

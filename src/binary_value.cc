@@ -24,6 +24,16 @@ uint16_t ReadUint16(std::string_view bytes, size_t at) {
   return static_cast<uint16_t>(ReadBigEndian(bytes.substr(at, 2)));
 }
 
+// 16 for what is no hexadecimal digit.
+unsigned HexDigit(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
+  return 16;
+}
+
+bool IsOctal(char c, char highest) { return c >= '0' && c <= highest; }
+
 // A group of numeric's digits, base 10000.
 void AppendGroup(int group, bool is_first, std::string* out) {
   char text[16];
@@ -119,6 +129,40 @@ bool AppendNumeric(std::string_view value, std::string* out) {
       AppendGroup(group(index), false, out);
     }
     out->resize(end);
+  }
+  return true;
+}
+
+bool AppendTextBytes(std::string_view text, std::string* out) {
+  if (text.substr(0, 2) == "\\x") {
+    text.remove_prefix(2);
+    if (text.size() % 2 != 0) return false;
+    out->reserve(out->size() + text.size() / 2);
+    for (size_t at = 0; at < text.size(); at += 2) {
+      const unsigned high = HexDigit(text[at]);
+      const unsigned low = HexDigit(text[at + 1]);
+      if (high > 15 || low > 15) return false;
+      out->push_back(static_cast<char>(high << 4 | low));
+    }
+    return true;
+  }
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\') {
+      out->push_back(text[at]);
+      continue;
+    }
+    const std::string_view escape = text.substr(at + 1, 3);
+    if (!escape.empty() && escape[0] == '\\') {
+      out->push_back('\\');
+      at += 1;
+    } else if (escape.size() == 3 && IsOctal(escape[0], '3') && IsOctal(escape[1], '7') &&
+               IsOctal(escape[2], '7')) {
+      const int byte = (escape[0] - '0') * 64 + (escape[1] - '0') * 8 + (escape[2] - '0');
+      out->push_back(static_cast<char>(byte));
+      at += 3;
+    } else {
+      return false;
+    }
   }
   return true;
 }

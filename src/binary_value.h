@@ -1,6 +1,6 @@
 // One value in PostgreSQL's binary format (the *_send functions), read into a
-// number or into the text that the *_out functions would give. Pure functions,
-// called by field_decoder.cc.
+// number or into the text that the *_out functions would give; and the reverse
+// for bytea. Pure functions, called by field_decoder.cc.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +21,8 @@ double DateMillis(int32_t days);
 bool AppendTime(int64_t micros, std::string* out);
 bool AppendUuid(std::string_view value, std::string* out);
 bool AppendNumeric(std::string_view value, std::string* out);
+// byteaout's text, with either setting of bytea_output. What was appended before
+// the text turned out to be wrong stays.
+bool AppendTextBytes(std::string_view text, std::string* out);
 
 }  // namespace pg_conduit

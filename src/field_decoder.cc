@@ -112,6 +112,19 @@ bool PutBytes(std::string_view value, Delivery* delivery, uint64_t* cell) {
   return true;
 }
 
+// Bytes that are written as hexadecimal digits or as escapes.
+bool PutTextBytes(std::string_view text, Delivery* delivery, uint64_t* cell) {
+  std::string& bytes = delivery->text().bytes;
+  const size_t before = bytes.size();
+  if (before + text.size() > std::numeric_limits<int32_t>::max()) return false;
+  if (!AppendTextBytes(text, &bytes)) {
+    bytes.resize(before);
+    return false;
+  }
+  *cell = PackPair(static_cast<int32_t>(before), static_cast<int32_t>(bytes.size() - before));
+  return true;
+}
+
 // Text that `append` makes of the value.
 template <typename Value>
 bool PutFormatted(bool (*append)(Value, std::string*), Value value, Delivery* delivery,
@@ -160,6 +173,8 @@ ColumnPlan PlanTextColumn(Oid type, uint32_t flags) {
     case kJsonType:
     case kJsonb:
       return {Codec::kJson, CellKind::kJson, 2};
+    case kBytea:
+      return {Codec::kTextBytes, CellKind::kBytes, 1};
     default:
       return kTextPlan;
   }
@@ -261,6 +276,8 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       PutBigInt(number, cell);
       return true;
     }
+    case Codec::kTextBytes:
+      return PutTextBytes(value, delivery, cell);
     case Codec::kJson:
       return PutJson(value, delivery, cell);
     case Codec::kBinaryJsonb:

@@ -21,6 +21,7 @@ enum class Codec : uint8_t {
   kTextFloat,
   kTextInt8Number,
   kTextBigInt,
+  kTextBytes,
   kJson,  // text format, or json's binary format, which is the same
   kBinaryJsonb,
   kBinaryInt2,

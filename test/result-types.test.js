@@ -9,7 +9,13 @@ const fc = require('fast-check');
 const { connectionOf } = require('../lib/client');
 const { flag } = require('../lib/wire-format');
 const { SCHEMA, endAll, newClient, resetSchema } = require('./support/connect');
-const { closeReference, describeResult, openReference, sameAsPg } = require('./support/like-pg');
+const {
+  closeReference,
+  describeResult,
+  openReference,
+  sameAsPg,
+  withPg,
+} = require('./support/like-pg');
 const { holds } = require('./support/property');
 const { ITEMS, selectArrays, selectEach } = require('./support/sql');
 
@@ -211,6 +217,33 @@ describe('results', () => {
         'select (16777216::float8 * (1 + g / 997.0))::float4 as v, ' +
           '(2::float8 ^ (g % 120))::float4 as power from generate_series(1, 5000) g',
       );
+    });
+
+    it('bytea, which a session may have written as escapes', async () => {
+      const bytes = Buffer.from(Array.from({ length: 512 }, (_, n) => n));
+      const values = [
+        bytes,
+        Buffer.from('\\x00'),
+        Buffer.from('\\\\\\'),
+        Buffer.from('é\\'),
+        Buffer.alloc(0),
+      ];
+      const query = {
+        text: "select v, convert_from('aé', 'UTF8') as t from unnest($1::bytea[]) v",
+        values: [values],
+      };
+      await withPg(async (like) => {
+        const client = await newClient();
+        for (const output of ['escape', 'hex']) {
+          for (const one of [client, like]) await one.query(`set bytea_output = ${output}`);
+          const rows = await sameAsPg(client, query, { like });
+          assert.deepEqual(
+            rows.map(({ v }) => v),
+            values,
+          );
+          await sameAsPg(client, { ...query, prepare: false }, { like });
+        }
+      });
     });
 
     it('text in a database column of every length, with NULL between', async () => {
