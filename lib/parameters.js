@@ -110,7 +110,7 @@ function nulError(index) {
 /** @param {{ cause?: unknown }} [options] */
 function tooLargeError(options) {
   return new ParameterError(
-    'the query and its parameters are larger than 1 GB, or one of them than 512 MB of text, which ' +
+    'the query and its parameters are larger than 1 GB, or their text than 512 MB, which ' +
       'is more than a message to PostgreSQL or a JavaScript string may hold: send it in parts',
     options,
   );

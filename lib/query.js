@@ -277,8 +277,8 @@ class Query {
   unreadable(column) {
     const name = this.result?.fields[column]?.name ?? column;
     this.error ??= new ResultError(
-      `column "${name}" of the result cannot be read: it is longer than a JavaScript string may ` +
-        "be (512 MB), or its bytes are not what the type's format says",
+      `column "${name}" of the result cannot be read: it, or the text of its row, is longer than a ` +
+        "JavaScript string may be (512 MB), or its bytes are not what the type's format says",
     );
   }
 

@@ -58,6 +58,22 @@ char32_t DecodeOne(std::string_view text, size_t* at) {
   return point;
 }
 
+size_t CountUtf16(std::string_view utf8) {
+  size_t units = 0;
+  for (size_t at = 0; at < utf8.size();) units += DecodeOne(utf8, &at) < 0x10000 ? 1 : 2;
+  return units;
+}
+
+// Where the character begins that the byte at `at` is a part of.
+size_t CharacterStart(std::string_view utf8, size_t at) {
+  const auto is_inside = [&](size_t index) {
+    return (static_cast<unsigned char>(utf8[index]) & 0xC0) == 0x80;
+  };
+  size_t start = at;
+  while (start > 0 && at - start < 3 && is_inside(start)) --start;
+  return is_inside(start) ? at : start;
+}
+
 }  // namespace
 
 bool IsAscii(std::string_view text) {
@@ -91,7 +107,7 @@ size_t AppendUtf16(std::string_view utf8, std::u16string* out) {
 void Delivery::PushText(std::string_view utf8) {
   TextRef ref{0, 0};
   // Messages are short; one that is not is cut rather than lost.
-  if (utf8.size() > kChunkBulkLimit) utf8 = utf8.substr(0, kChunkBulkLimit);
+  if (utf8.size() > kChunkBulkLimit) utf8 = utf8.substr(0, CharacterStart(utf8, kChunkBulkLimit));
   AppendText(utf8, &ref);
   PushInt(ref.offset);
   PushInt(ref.length);
@@ -107,7 +123,10 @@ bool Delivery::AppendText(std::string_view utf8, TextRef* ref) {
     return true;
   }
   // Bytes are an upper bound of units.
-  if (chunk.wide.size() + utf8.size() > kMaxStringLength) return false;
+  if (chunk.wide.size() + utf8.size() > kMaxStringLength &&
+      chunk.wide.size() + CountUtf16(utf8) > kMaxStringLength) {
+    return false;
+  }
   ref->offset = ~static_cast<int32_t>(chunk.wide.size());
   ref->length = static_cast<int32_t>(AppendUtf16(utf8, &chunk.wide));
   return true;

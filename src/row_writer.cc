@@ -37,6 +37,8 @@ void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
     }
     const int unreadable = WriteRow(result, row, shape);
     if (unreadable >= 0) {
+      // The shape is wanted all the same: it names the column.
+      delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
       delivery_->Push(Event::kUnreadable, slot, unreadable);
       return;
     }

@@ -22,7 +22,8 @@ class RowWriter {
   RowWriter& operator=(const RowWriter&) = delete;
 
   // `flags`: kFlagDecodeMask bits. Writes kRows events, even for no rows (the
-  // result's fields are wanted then too), or one kUnreadable.
+  // result's fields are wanted then too), and kUnreadable behind the last row
+  // that could be read.
   void Write(const PGresult* result, int32_t slot, uint32_t flags);
 
  private:

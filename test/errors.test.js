@@ -115,6 +115,19 @@ describe('Client', () => {
       assert.match((await errorOf(sendsNothing())).stack, /sendsNothing/);
     });
 
+    it('are cut between two characters where their text is very long', async () => {
+      const client = await newClient();
+      for (const letter of ['x', 'é', '漢', '😀']) {
+        const { code, message } = await errorOf(
+          client.query(`do $$ begin raise exception '%', repeat('${letter}', 1200000); end $$`),
+        );
+        assert.equal(code, 'P0001');
+        assert.ok(Buffer.byteLength(message) > (1 << 20) - 4 && message.length <= 1 << 20);
+        assert.ok(message === letter.repeat(message.length / letter.length));
+      }
+      assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
+    });
+
     it('are one error for each query', async () => {
       const client = await newClient();
       const errors = await Promise.all(

@@ -4,8 +4,10 @@
 // statement: command, count and fields, beside those of `pg` on the same server.
 
 const assert = require('node:assert/strict');
+const { ResultError } = require('..');
 const { endAll, newClient, resetSchema } = require('./support/connect');
 const { RESULT_EXECUTIONS, closeReference, openReference, sameAsPg } = require('./support/like-pg');
+const { Proxy } = require('./support/proxy');
 const { ITEMS } = require('./support/sql');
 
 /** @type {import('pg').Client} */
@@ -212,5 +214,35 @@ describe('results', () => {
       const { rows } = await client.query('select null as "__proto__", 1 as "__proto__"');
       assert.deepEqual(Object.entries(rows[0]), [['__proto__', 1]]);
     });
+  });
+
+  it('of which one cannot be read name its column, and leave their neighbours alone', async () => {
+    const proxy = await Proxy.open();
+    try {
+      const client = await newClient(proxy.options());
+      const text = 'select 1 as a, g as "the number" from generate_series($1::int, $1 + 4) g';
+      const damaged = (type, bytes) =>
+        type === 'D' && bytes.includes('777')
+          ? Buffer.from(bytes.toString('latin1').replace('777', '7x7'), 'latin1')
+          : bytes;
+      for (const change of [damaged, (_, bytes) => bytes]) {
+        proxy.change = change;
+        const settled = await Promise.allSettled(
+          [100, 775, 200].map((first) => client.query({ text, values: [first], prepare: false })),
+        );
+        for (const [n, { status, value, reason }] of settled.entries()) {
+          if (n === 1 && change === damaged) {
+            assert.ok(reason instanceof ResultError);
+            assert.match(reason.message, /^column "the number" of the result cannot be read/);
+            assert.equal(reason.outcome, 'unknown');
+          } else {
+            assert.equal(status, 'fulfilled');
+            assert.equal(value.rows[4]['the number'], [100, 775, 200][n] + 4);
+          }
+        }
+      }
+    } finally {
+      await proxy.close();
+    }
   });
 });
