@@ -4,7 +4,7 @@
 namespace pg_conduit {
 
 void Cancel::Finish(bool ok, const char* message) {
-  delivery_->Push(Event::kCancelled, connection_, ok ? 1 : 0);
+  delivery_->PushWithText(Event::kCancelled, connection_, ok ? 1 : 0);
   delivery_->PushText(message);
   watcher_.reset();
   cancel_.reset();

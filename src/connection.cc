@@ -174,7 +174,7 @@ void Connection::OnConnected(ConnPtr conn) {
 void Connection::OnConnectFailed(const std::string& message) {
   connector_.reset();
   Delivery* delivery = data_->pipeline_context().delivery;
-  delivery->Push(Event::kConnectFailed, id_);
+  delivery->PushWithText(Event::kConnectFailed, id_);
   delivery->PushText(message);
 }
 

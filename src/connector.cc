@@ -77,7 +77,7 @@ void Connector::Fail(const std::string& message) {
 
 void Connector::ReceiveNotice(void* connector, const PGresult* result) {
   auto* self = static_cast<Connector*>(connector);
-  self->context_.delivery->Push(Event::kNotice, self->id_);
+  self->context_.delivery->PushWithText(Event::kNotice, self->id_);
   PushErrorFields(result, self->context_.delivery);
 }
 

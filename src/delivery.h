@@ -46,6 +46,13 @@ class Delivery {
     const int32_t values[] = {static_cast<int32_t>(event), static_cast<int32_t>(ints)...};
     events_.insert(events_.end(), std::begin(values), std::end(values));
   }
+  // For an event with texts, which may be kept for long: behind what fills a
+  // chunk they begin another one, lest a row of many MB be kept with them.
+  template <typename... Ints>
+  void PushWithText(Event event, Ints... ints) {
+    if (ChunkIsFull()) NextChunk();
+    Push(event, ints...);
+  }
   void PushInt(int32_t value) { events_.push_back(value); }
   void PushText(std::string_view utf8);
   // Appends to the bytes of the chunk, and to the event before if it can.

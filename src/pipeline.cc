@@ -295,7 +295,7 @@ void Pipeline::TakeResult(ResultPtr result) {
         ReceiveNotice(this, result.get());
         break;
       }
-      delivery->Push(Event::kError, head.slot, head.phase);
+      delivery->PushWithText(Event::kError, head.slot, head.phase);
       PushErrorFields(result.get(), delivery);
       break;
     case PGRES_PIPELINE_ABORTED:
@@ -365,13 +365,13 @@ void Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
                             static_cast<uint32_t>(rows >> 32));
     return;
   }
-  context_.delivery->Push(Event::kCompleteOther, slot);
+  context_.delivery->PushWithText(Event::kCompleteOther, slot);
   context_.delivery->PushText(text);
 }
 
 void Pipeline::TakeNotifications() {
   while (NotifyPtr notify{PQnotifies(conn_.get())}) {
-    context_.delivery->Push(Event::kNotification, id_, notify->be_pid);
+    context_.delivery->PushWithText(Event::kNotification, id_, notify->be_pid);
     context_.delivery->PushText(notify->relname);
     context_.delivery->PushText(notify->extra);
   }
@@ -379,7 +379,7 @@ void Pipeline::TakeNotifications() {
 
 void Pipeline::ReceiveNotice(void* pipeline, const PGresult* result) {
   auto* self = static_cast<Pipeline*>(pipeline);
-  self->context_.delivery->Push(Event::kNotice, self->id_);
+  self->context_.delivery->PushWithText(Event::kNotice, self->id_);
   PushErrorFields(result, self->context_.delivery);
 }
 
@@ -387,7 +387,7 @@ void Pipeline::Lose(const char* message) {
   if (lost()) return;
   // `message` may belong to the connection that is freed below.
   Delivery* delivery = context_.delivery;
-  delivery->Push(Event::kLost, id_);
+  delivery->PushWithText(Event::kLost, id_);
   delivery->PushText(message);
   const size_t count_at = delivery->Mark();
   delivery->PushInt(0);

@@ -100,7 +100,7 @@ const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t fl
 
 void RowWriter::Announce(const Shape& shape, const PGresult* result) {
   const int columns = PQnfields(result);
-  delivery_->Push(Event::kShape, shape.id, columns);
+  delivery_->PushWithText(Event::kShape, shape.id, columns);
   for (int column = 0; column < columns; ++column) {
     const Oid type = PQftype(result, column);
     const auto kind = static_cast<int32_t>(shape.columns[static_cast<size_t>(column)].kind);

@@ -115,6 +115,15 @@ describe('at the end', function () {
     }
   });
 
+  describe('of a query', () => {
+    for (const what of ['errors', 'rows', 'names of columns', 'notices', 'notifications']) {
+      it(`${what} that are kept do not keep the large row that came with them`, async () => {
+        const { each, row } = JSON.parse(await run('kept.js', [what], ['--expose-gc']));
+        assert.ok(each < row / 10, `${each} bytes for each`);
+      });
+    }
+  });
+
   if (process.platform === 'linux') {
     it('no descriptor is left of 300 connections', async () => {
       const { before, after } = JSON.parse(await run('descriptors.js', []));
