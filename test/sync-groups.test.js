@@ -805,7 +805,7 @@ describe('Sync groups', function () {
               return last;
             };
             outcomes.push(...(await settledAtOnce(MANY, (n) => pool.query(INSERT, [first + n]))));
-            proxy.change = (type, bytes) => bytes;
+            proxy.change = undefined;
             await untilConnected(pool);
           }
           const told = await assertTruth(outcomes);

@@ -19,4 +19,19 @@ async function holds(property, runs = 500) {
   }
 }
 
-module.exports = { SEED, TIMES, holds };
+/**
+ * Numbers in [0, 1) that a seed repeats.
+ * @param {number} [seed]
+ */
+function randomFrom(seed = SEED) {
+  let state = seed >>> 0;
+  return () => {
+    // mulberry32
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+module.exports = { SEED, TIMES, holds, randomFrom };

@@ -1,8 +1,10 @@
 'use strict';
 
-// A proxy between a driver and the run's server: it delays, or reads and changes what the server
-// says, message by message.
+// A proxy between a driver and a server, with the faults of networks: it delays, splits, throttles,
+// holds back and cuts what passes (lane.js), and changes what the server says, message by message.
 
+const { EventEmitter, once } = require('node:events');
+const { Lane } = require('./lane');
 const { Relay } = require('./relay');
 
 /** Type and length of a message. */
@@ -26,53 +28,131 @@ function errorMessage(fields) {
   return message('E', Buffer.concat([...texts, Buffer.alloc(1)]));
 }
 
+/**
+ * @typedef {object} Cut
+ * @property {'toServer' | 'toDriver'} direction in which the bytes are counted
+ * @property {number} afterBytes
+ * @property {'FIN' | 'RST'} by what both sides see then
+ */
+
 class Proxy extends Relay {
   /** Milliseconds that it keeps each piece, in either direction. */
   delayMillis = 0;
+  /** Up to so many more, by chance; the order stays. */
+  jitterMillis = 0;
+  random = Math.random;
+  /** No piece is larger; each is passed on in a turn of the event loop of its own. */
+  pieceBytes = Infinity;
+  /** In each direction of each connection. */
+  bytesPerSecond = Infinity;
+  /** What becomes of the next connection, once. @type {Cut | undefined} */
+  cut = undefined;
   /**
    * What the driver gets for a message of the server. After `close` was called it is the last one.
-   * @type {(type: string, bytes: Buffer, close: () => void) => Buffer}
+   * @type {((type: string, bytes: Buffer, close: () => void) => Buffer) | undefined}
    */
-  change = (type, bytes) => bytes;
+  change = undefined;
+  /** New connections so far. */
+  count = 0;
+  /** Bytes that have come so far, on all connections. */
+  bytes = { toServer: 0, toDriver: 0 };
+  isHeld = false;
+  #releases = new EventEmitter().setMaxListeners(0);
+
+  /** Nothing passes any more, on old and on new connections, and nothing is read; they stay. */
+  hold() {
+    this.isHeld = true;
+  }
+
+  /** Everything that was held back passes. */
+  release() {
+    this.isHeld = false;
+    this.#releases.emit('release');
+  }
+
+  /** @param {AbortSignal} signal */
+  async whenReleased(signal) {
+    while (this.isHeld) await once(this.#releases, 'release', { signal });
+  }
+
   /** @param {import('node:net').Socket} driver */
   receive(driver) {
+    ++this.count;
     const server = this.connect();
-    let rest = Buffer.alloc(0);
-    const send = (to, bytes) => {
-      if (this.delayMillis === 0) to.write(bytes);
-      else setTimeout(() => to.write(bytes), this.delayMillis);
+    const { cut } = this;
+    this.cut = undefined;
+    const sever = () => {
+      toServer.stop();
+      toDriver.stop();
+      for (const socket of [driver, server]) end(socket, cut?.by);
     };
-    for (const socket of [driver, server]) {
-      socket.setNoDelay(true);
-      socket.on('close', () => {
-        driver.destroy();
-        server.destroy();
+    const allowed = (direction) => (cut?.direction === direction ? cut.afterBytes : Infinity);
+    const toServer = new Lane(this, driver, server, allowed('toServer'), sever);
+    const toDriver = new Lane(this, server, driver, allowed('toDriver'), sever);
+    for (const [from, to, lane] of [
+      [driver, server, toServer],
+      [server, driver, toDriver],
+    ]) {
+      from.setNoDelay(true);
+      from.on('end', () => lane.finish());
+      from.on('close', () => {
+        // After an orderly end what waits still passes.
+        if (from.readableEnded && !to.writableEnded) return;
+        toServer.stop();
+        toDriver.stop();
+        to.destroy();
       });
     }
-    driver.on('data', (bytes) => send(server, bytes));
-    const read = (bytes) => {
-      rest = Buffer.concat([rest, bytes]);
-      const changed = [];
-      let isLast = false;
-      const close = () => {
-        isLast = true;
-      };
-      for (let end = messageEnd(rest); !isLast && end <= rest.length; end = messageEnd(rest)) {
-        changed.push(this.change(String.fromCharCode(rest[0]), rest.subarray(0, end), close));
-        rest = rest.subarray(end);
-      }
-      if (changed.length > 0) send(driver, Buffer.concat(changed));
-      if (!isLast) return;
-      server.off('data', read);
-      server.resume();
-      driver.end();
+    driver.on('data', (bytes) => {
+      this.bytes.toServer += bytes.length;
+      toServer.take(bytes);
+    });
+    const change = this.#changer(toDriver);
+    server.on('data', (bytes) => {
+      this.bytes.toDriver += bytes.length;
+      change(bytes);
+    });
+    if (cut?.afterBytes === 0) sever();
+  }
+
+  /** @param {Lane} lane @returns {(bytes: Buffer) => void} */
+  #changer(lane) {
+    let rest = Buffer.alloc(0);
+    /** Bytes of a message that passes as it is. */
+    let plain = 0;
+    let isLast = false;
+    const close = () => {
+      isLast = true;
     };
-    server.on('data', read);
+    return (bytes) => {
+      if (isLast) return;
+      rest = Buffer.concat([rest, bytes]);
+      const passing = [];
+      while (!isLast && rest.length > 0) {
+        const size = plain || messageSize(rest);
+        const isPlain = plain > 0 || this.change === undefined;
+        if (size === Infinity || (!isPlain && size > rest.length)) break;
+        const part = rest.subarray(0, size);
+        rest = rest.subarray(part.length);
+        plain = isPlain ? size - part.length : 0;
+        passing.push(isPlain ? part : this.change(String.fromCharCode(part[0]), part, close));
+      }
+      lane.take(Buffer.concat(passing));
+      if (isLast) lane.finish();
+    };
   }
 }
 
+/** @param {import('node:net').Socket} socket @param {'FIN' | 'RST' | undefined} by */
+function end(socket, by) {
+  if (by !== 'RST') socket.end();
+  // Unix sockets know no other end.
+  else if (socket.remoteAddress === undefined) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 /** @param {Buffer} bytes that begin with a message */
-function messageEnd(bytes) {
+function messageSize(bytes) {
   return bytes.length < HEAD ? Infinity : bytes.readInt32BE(1) + 1;
 }
 

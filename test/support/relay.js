@@ -1,7 +1,7 @@
 'use strict';
 
-// What proxies of the tests have in common: a port before the run's server, and the sockets of those
-// who came. Used by gate.js and proxy.js.
+// What proxies of the tests have in common: a port before a server, and the sockets of those who
+// came. Used by gate.js and proxy.js.
 
 const { once } = require('node:events');
 const net = require('node:net');
@@ -13,17 +13,20 @@ const { listen } = require('./ports');
 class Relay {
   /** @type {Set<net.Socket>} */
   #sockets = new Set();
-  #server = net.createServer((socket) => this.receive(this.keep(socket)));
+  #server = net.createServer({ allowHalfOpen: true }, (socket) => this.receive(this.keep(socket)));
+  #target = connectionString();
 
-  static async open() {
+  /** @param {any} [target] the run's server without it */
+  static async open(target) {
     const relay = new this();
+    relay.#target = target ?? relay.#target;
     relay.port = await listen(relay.#server);
     return relay;
   }
 
   /** @param {Record<string, any>} [given] @returns options of a client or pool behind it */
   options(given) {
-    const { user, database } = new Client(connectionString());
+    const { user, database } = new Client(this.#target);
     const { options: sessionOptions } = options();
     return {
       host: '127.0.0.1',
@@ -37,13 +40,13 @@ class Relay {
     };
   }
 
-  /** @returns {net.Socket} a connection to the run's server */
+  /** @returns {net.Socket} a connection to the server */
   connect() {
-    const { host, port } = new Client(connectionString());
+    const { host, port } = new Client(this.#target);
     const target = host.startsWith('/')
       ? { path: path.join(host, `.s.PGSQL.${port}`) }
       : { host, port };
-    return this.keep(net.connect(target));
+    return this.keep(net.connect({ ...target, allowHalfOpen: true }));
   }
 
   /** @param {net.Socket} socket */
