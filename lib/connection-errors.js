@@ -10,8 +10,8 @@ const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = req
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
-// are DETAIL, HINT and LOCATION.
-const SERVER_SAID = /(?:^|failed: )([A-Z]+): {2}([0-9A-Z]{5}): (.*)$/m;
+// are DETAIL, HINT and LOCATION. The severity is in the server's language.
+const SERVER_SAID = /(?:^|failed: )([^\n:]+): {2}([0-9A-Z]{5}): (.*)$/m;
 const DETAIL = /^DETAIL: {2}(.*)$/m;
 const HINT = /^HINT: {2}(.*)$/m;
 const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;

@@ -182,6 +182,11 @@ describe('A server that is connected to', () => {
 
   for (const [what, error, expected] of [
     ['in English', fatal(), { severity: 'FATAL', code: '53300', message: 'why' }],
+    [
+      'in another language',
+      fatal({ S: 'ВАЖНО', C: '28P01', M: 'нет', D: 'подробно', H: 'совет' }),
+      { severity: 'ВАЖНО', code: '28P01', message: 'нет', detail: 'подробно', hint: 'совет' },
+    ],
     ['with fields that nobody knows', fatal({ Y: 'new', z: '1' }), { code: '53300' }],
     ['that is no UTF-8', fatal({ M: INVALID_UTF8 }), { message: 'a\ufffd\ufffd\ufffdb' }],
     ['of a line and another error', fatal({ M: 'a\nFATAL:  28P01: b' }), { code: '53300' }],
