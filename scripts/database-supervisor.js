@@ -68,11 +68,14 @@ async function start({ binaries, options }) {
 
   if (options.hba) fs.writeFileSync(path.join(data, 'pg_hba.conf'), `${options.hba}\n`);
   if (options.tls) {
-    Object.assign(settings, { ssl: 'on', ssl_cert_file: 'server.crt', ssl_key_file: 'server.key' });
-    for (const [from, name] of [
-      [options.tls.cert, 'server.crt'],
-      [options.tls.key, 'server.key'],
+    settings.ssl = 'on';
+    for (const [setting, from, name] of [
+      ['ssl_cert_file', options.tls.cert, 'server.crt'],
+      ['ssl_key_file', options.tls.key, 'server.key'],
+      ['ssl_ca_file', options.tls.ca, 'root.crt'],
     ]) {
+      if (!from) continue;
+      settings[setting] = name;
       // The server refuses a key that others may read.
       fs.writeFileSync(path.join(data, name), fs.readFileSync(from), { mode: 0o600 });
       if (identity) fs.chownSync(path.join(data, name), identity.uid, identity.gid);

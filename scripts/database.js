@@ -16,7 +16,8 @@ const path = require('node:path');
  * @property {Record<string, string | number>} [settings] server settings, as `-c name=value`
  * @property {boolean} [own] never use the environment's database (for tests that restart or break it)
  * @property {boolean} [listen] add 127.0.0.1 on a free port; `config` and `connectionString` then name it
- * @property {{ cert: string, key: string }} [tls] paths of certificate and key; implies `listen`
+ * @property {{ cert: string, key: string, ca?: string }} [tls] paths of certificate and key, and of the
+ *   authority whose client certificates are taken; implies `listen`
  * @property {string[]} [initdbArgs]
  * @property {string} [hba] replaces the whole pg_hba.conf; without it everyone local is trusted
  *

@@ -78,6 +78,11 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     Napi::Error::New(env, refused).ThrowAsJavaScriptException();
     return exports;
   }
+  // Else OpenSSL asks the terminal for the passphrase of an encrypted key, and the
+  // event loop waits. libpq's own hook knows `sslpassword` only.
+  if (PQgetSSLKeyPassHook_OpenSSL() == nullptr) {
+    PQsetSSLKeyPassHook_OpenSSL(PQdefaultSSLKeyPassHook_OpenSSL);
+  }
   if (AddonData::Create(env) == nullptr) return exports;
   exports.Set("setup", Napi::Function::New(env, JS_Setup));
   exports.Set("setBuffers", Napi::Function::New(env, JS_SetBuffers));
