@@ -17,7 +17,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
 
 /**
  * @typedef {object} NativeConnection
- * @property {(keywords: string[], values: string[]) => void} connect
+ * @property {(keywords: string[], values: string[], fileKeywords: string[],
+ *   texts: string[]) => void} connect the texts go to libpq as files
  * @property {() => void} close
  * @property {(ref: boolean) => void} setLoopRef
  * @property {(slot: number, flags: number, text: string) => void} simple

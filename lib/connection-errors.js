@@ -47,6 +47,25 @@ const WHAT_TO_DO = Object.freeze({
   53300: 'the server has no connection left: lower the max of the pools, or use a pooler',
 });
 
+/** No connection that is as safe as was asked for. */
+const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
+
+// What libpq says when it, or the server, turns the other side's certificate or protocol down. An
+// end of file in the middle of a handshake is a lost connection, and no such thing.
+const TLS_REFUSED =
+  /does not support SSL|SSL error: (?!unexpected eof)|certificate|private key file|channel binding/i;
+
+/** @type {[RegExp, string][]} */
+const TLS_ADVICE = [
+  [
+    /certificate verify failed/,
+    "give the server's authority in ssl.ca (or sslrootcert), and look at the dates of the certificates",
+  ],
+  [/does not match host name/, 'connect by that name, or give it as ssl.servername'],
+  [/could not load private key file/, 'if it is encrypted, give sslpassword'],
+  [/does not support SSL/, "turn on the server's ssl setting"],
+];
+
 /**
  * @param {string} message libpq's
  * @returns {DatabaseError | ConnectionError}
@@ -66,6 +85,12 @@ function connectError(message) {
       [, fields.R, fields.F, fields.L] = location;
     }
     return new DatabaseError(fields);
+  }
+  if (TLS_REFUSED.test(text)) {
+    const advice = TLS_ADVICE.find(([pattern]) => pattern.test(text))?.[1];
+    return new ConnectionError(advice === undefined ? text : `${text}: ${advice}`, {
+      code: TLS_CODE,
+    });
   }
   const name = ERRNO_NAMES.find((candidate) =>
     text.includes(/** @type {any} */ (STRERROR)[candidate]),
@@ -87,7 +112,7 @@ const TRANSIENT_STATES = new Set(['57P03', '57P01', '57P02', '53300', '53400']);
  */
 function isTransient(error) {
   if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
-  return error instanceof ConnectionError && error.code !== 'ENOTFOUND';
+  return error instanceof ConnectionError && !['ENOTFOUND', TLS_CODE].includes(String(error.code));
 }
 
 /**

@@ -47,11 +47,17 @@ class Handshake {
    * @param {import('./binding').NativeConnection} native
    * @param {import('./options').Settings} settings
    */
-  async #start(native, { conninfo, password }) {
-    const resolved = await resolveHosts(conninfo);
+  async #start(native, { conninfo, password, tls: { files, servername } }) {
+    const resolved = await resolveHosts(conninfo, servername);
     if (password !== undefined) resolved.password = await askPassword(password);
     // It may have been given up meanwhile.
-    if (!this.#isOver) native.connect(Object.keys(resolved), Object.values(resolved));
+    if (this.#isOver) return;
+    native.connect(
+      Object.keys(resolved),
+      Object.values(resolved),
+      Object.keys(files),
+      Object.values(files),
+    );
   }
 
   succeed() {

@@ -29,7 +29,7 @@ export interface LibpqOptions {
   /** Seconds for each host that is tried. See also `connectionTimeoutMillis`, which limits the whole. */
   connect_timeout?: number | string;
   /** Whether TLS is used and what is verified. libpq's default: `prefer`. */
-  sslmode?: 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+  sslmode?: TlsMode;
   /** Name of a file with the certificates of the authorities to trust, or `system`. */
   sslrootcert?: string;
   /** Name of a file with the client's certificate. */
@@ -75,6 +75,37 @@ export interface LibpqOptions {
   tcp_user_timeout?: number | string;
 }
 
+/** `no-verify` is what `pg` calls `require`: encrypted, and not verified. */
+export type TlsMode =
+  'disable' | 'allow' | 'prefer' | 'require' | 'no-verify' | 'verify-ca' | 'verify-full';
+
+/** Texts in PEM, as `tls.connect()` takes them. */
+export type Pem = string | Uint8Array;
+
+/** What `ssl` takes. The server is verified, its name included, unless `rejectUnauthorized` is false. */
+export interface TlsOptions {
+  /** Certificates of the authorities to trust. Default: the system's. */
+  ca?: Pem | Pem[];
+  /** The client's certificate, and those of its chain behind it. */
+  cert?: Pem | [Pem];
+  /** The key of `cert`. */
+  key?: Pem | [Pem | { pem: Pem; passphrase?: string }];
+  /** What decrypts `key`. */
+  passphrase?: string;
+  /** Lists of revoked certificates, one for each authority of the chain; needs `ca`. */
+  crl?: Pem | Pem[];
+  /** The name that is verified, and sent in the handshake. Default: `host`. */
+  servername?: string;
+  /** `false`: the server is not verified, and `ca` not used. Default: true. */
+  rejectUnauthorized?: boolean;
+  /** As others write it. */
+  require?: true;
+  /** Default: `TLSv1.2`. */
+  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  /** Default: no limit. */
+  maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+}
+
 /**
  * What `new Client()` takes. What is wrong here (a name that nobody knows, a value out of its range)
  * does not throw: it rejects `connect()` and queries with an {@link OptionError}.
@@ -96,9 +127,11 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * `false`: `sslmode=disable`. `true`: `sslmode=verify-full` with the system's certificates.
    * `'no-verify'` or `{ rejectUnauthorized: false }`: `sslmode=require`, encrypted but not verified.
-   * Certificates are given as files, in {@link LibpqOptions.sslrootcert} and its kin. Default: libpq's.
+   * Other texts are values of `sslmode`. With an object certificates and keys are given as texts; files
+   * are named in {@link LibpqOptions.sslrootcert} and its kin. Where {@link LibpqOptions.sslmode} says
+   * something else, the stricter of the two counts. Default: libpq's.
    */
-  ssl?: boolean | 'no-verify' | { rejectUnauthorized?: boolean };
+  ssl?: boolean | TlsMode | TlsOptions;
   /** Only UTF-8 is possible: the server converts. */
   client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8';
   /** TCP keepalives. Default: libpq's, on. */
@@ -964,7 +997,8 @@ export class StatementRefusedError extends ConduitError {
 /**
  * No connection could be made, or it was lost, or it is closed. `code` is the system's
  * (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …) where there is one, else
- * `ERR_PG_CONDUIT_CONNECTION`. `cause` holds the server's last words, if there were any.
+ * `ERR_PG_CONDUIT_TLS` if TLS, the certificates or the channel binding that were asked for could not be
+ * had, else `ERR_PG_CONDUIT_CONNECTION`. `cause` holds the server's last words, if there were any.
  */
 export class ConnectionError extends ConduitError {
   constructor(

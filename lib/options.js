@@ -6,11 +6,13 @@
 
 const binding = require('./binding');
 const { OptionError } = require('./errors');
+const { applyTls } = require('./tls-options');
 const { types } = require('./types');
 
 /**
  * @typedef {object} Settings
  * @property {Record<string, string>} conninfo keywords and values for libpq
+ * @property {import('./tls-options').TlsSettings} tls what libpq has no keywords for
  * @property {(() => string | Promise<string>) | undefined} password asked at each connect
  * @property {number} connectionTimeoutMillis 0: no limit
  * @property {import('./row-builder').TypeSource} types
@@ -173,10 +175,39 @@ function suggestion(name) {
 }
 
 /**
- * @param {string} text a URI or "keyword=value …"
+ * @param {string} given a URI or "keyword=value …"
  * @returns {Record<string, any>} options under the names of `pg` or libpq
  */
-function parseConnectionString(text) {
+function parseConnectionString(given) {
+  const { text, ssl } = takeSsl(given);
+  const parsed = parseWithoutSsl(text);
+  // As in `pg`, sslmode says it better.
+  return ssl === undefined || parsed.sslmode !== undefined ? parsed : { ...parsed, ssl };
+}
+
+/**
+ * Parameters of a URL that `pg` has, and libpq has not, or has as something weaker: to `pg` (and to
+ * JDBC) `ssl=true` says that the server is to be verified.
+ * @param {string} text
+ * @returns {{ text: string, ssl?: string }}
+ */
+function takeSsl(text) {
+  const scheme = /^postgres(?:ql)?:\/\//.exec(text)?.[0] ?? text;
+  // Where libpq sees the end of user and password: they may have a `?` in them.
+  const start = scheme.length + Math.max(0, text.slice(scheme.length).search(/[@/]/));
+  const query = text.indexOf('?', start);
+  if (query < 0) return { text };
+  const parameters = text.slice(query + 1).split('&');
+  const kept = parameters.filter((parameter) => !/^(?:ssl|uselibpqcompat)=/.test(parameter));
+  const [ssl] = parameters.filter((parameter) => parameter.startsWith('ssl=')).slice(-1);
+  return {
+    text: text.slice(0, query) + (kept.length > 0 ? `?${kept.join('&')}` : ''),
+    ssl: ssl?.slice('ssl='.length).replace(/^1$/, 'true').replace(/^0$/, 'false'),
+  };
+}
+
+/** @param {string} text @returns {Record<string, any>} */
+function parseWithoutSsl(text) {
   let hint = '';
   try {
     const { dbname, ...rest } = binding.parseConninfo(text);
@@ -192,6 +223,8 @@ function parseConnectionString(text) {
     try {
       // Its default export reads the URL only; files that it names are libpq's to read.
       const parsed = require('pg-connection-string').parse(text);
+      // Its reading of sslmode.
+      delete parsed.ssl;
       return Object.fromEntries(
         Object.entries(parsed).filter(
           ([, value]) => value !== null && value !== undefined && value !== '',
@@ -208,28 +241,6 @@ function parseConnectionString(text) {
 }
 
 /**
- * @param {unknown} ssl
- * @returns {Record<string, string>}
- */
-function sslKeywords(ssl) {
-  if (ssl === false) return { sslmode: 'disable' };
-  if (ssl === true) return { sslmode: 'verify-full', sslrootcert: 'system' };
-  if (ssl === 'no-verify') return { sslmode: 'require' };
-  if (typeof ssl !== 'object' || ssl === null) {
-    return refuse('ssl', "true, false, 'no-verify' or an object", ssl);
-  }
-  const { rejectUnauthorized, ...rest } = /** @type {Record<string, unknown>} */ (ssl);
-  const [other] = Object.keys(rest);
-  if (other !== undefined) {
-    throw new OptionError(
-      `option "ssl.${other}" is not supported: pass file names in the options sslrootcert, ` +
-        'sslcert and sslkey, as libpq takes them, with sslmode: "verify-full"',
-    );
-  }
-  return sslKeywords(rejectUnauthorized === false ? 'no-verify' : true);
-}
-
-/**
  * @param {string | Record<string, any> | null | undefined} config
  * @returns {Settings}
  * @throws {OptionError}
@@ -240,7 +251,7 @@ function parseOptions(config) {
   if (typeof config !== 'object') {
     throw new OptionError('the configuration must be an object or a connection string');
   }
-  const { connectionString, ...given } = config;
+  const { connectionString, ssl, ...given } = config;
   // As in `pg`: what stands in the URL wins.
   const options = { ...given };
   if (connectionString !== null && connectionString !== undefined) {
@@ -253,6 +264,8 @@ function parseOptions(config) {
   /** @type {string[]} */
   const serverSettings = [];
   const { conninfo } = settings;
+  /** @type {unknown} */
+  let sslOfUrl;
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || value === null) continue;
     if (Object.hasOwn(SETTINGS, name)) {
@@ -268,7 +281,7 @@ function parseOptions(config) {
       if (typeof value === 'function') settings.password = value;
       else conninfo.password = string(value, name);
     } else if (name === 'ssl') {
-      Object.assign(conninfo, sslKeywords(value));
+      sslOfUrl = value;
     } else if (name === 'keepAlive') {
       conninfo.keepalives = boolean(value, name) ? '1' : '0';
     } else if (name === 'keepAliveInitialDelayMillis') {
@@ -288,6 +301,7 @@ function parseOptions(config) {
     conninfo.options = [conninfo.options, ...serverSettings].filter(Boolean).join(' ');
   }
   conninfo.client_encoding = 'UTF8';
+  settings.tls = applyTls([ssl, sslOfUrl], conninfo);
   return settings;
 }
 

@@ -26,11 +26,25 @@ function hostNotFound(name, cause) {
 
 /**
  * @param {Readonly<Record<string, string>>} conninfo
+ * @param {string} [servername] stands for the names once their addresses are known
  * @returns {Promise<Record<string, string>>} with `hostaddr` beside `host`, one
  *   entry for each address of each name
  * @throws {ConnectionError} when none of the names is known
  */
-async function resolveHosts(conninfo) {
+async function resolveHosts(conninfo, servername) {
+  const resolved = await addAddresses(conninfo);
+  if (servername === undefined) return resolved;
+  const { host = '', hostaddr = binding.conninfoDefaults().hostaddr ?? '' } = resolved;
+  const names = host.split(',');
+  // Without an address it is a unix socket.
+  const renamed = hostaddr
+    .split(',')
+    .map((address, index) => (address === '' ? names[index] : servername));
+  return { ...resolved, host: renamed.join(',') };
+}
+
+/** @param {Readonly<Record<string, string>>} conninfo */
+async function addAddresses(conninfo) {
   const defaults = binding.conninfoDefaults();
   // With a service file libpq knows better which host is meant.
   if (conninfo.hostaddr || defaults.hostaddr || (conninfo.service && !conninfo.host)) {

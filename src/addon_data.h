@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "delivery.h"
 #include "loop_turn.h"
@@ -16,6 +18,7 @@
 #include "pipeline.h"
 #include "row_writer.h"
 #include "socket_watcher.h"
+#include "tls_files.h"
 
 namespace pg_conduit {
 
@@ -43,6 +46,10 @@ class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
   void Add(int32_t id, Connection* connection) { connections_[id] = connection; }
   void Remove(int32_t id) { connections_.erase(id); }
   const PipelineContext& pipeline_context() const { return context_; }
+  // Null: `message` says why.
+  std::shared_ptr<TlsFiles> OpenTlsFiles(TlsFiles::Texts texts, std::string* message) {
+    return tls_files_.Get(std::move(texts), message);
+  }
   // False once the environment is being torn down.
   bool alive() const { return turn_ != nullptr; }
 
@@ -71,6 +78,7 @@ class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
   std::unique_ptr<LoopTurn> turn_;
   bool can_run_javascript_ = false;
   PipelineContext context_{};
+  TlsFilesRegistry tls_files_;
   std::unordered_map<int32_t, Connection*> connections_;
 
   Napi::ObjectReference tick_;

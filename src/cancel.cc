@@ -25,14 +25,32 @@ void Cancel::Start(PGconn* conn) {
     Finish(false, "out of memory");
     return;
   }
-  const bool started = PQcancelStart(cancel_.get()) == 1;
+  bool started = false;
+  {
+    const TlsFiles::Scope scope(files_.get());
+    if (!scope.ok()) {
+      Finish(false, kTlsFilesMissing);
+      return;
+    }
+    started = PQcancelStart(cancel_.get()) == 1;
+  }
   Advance(started ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED);
 }
 
 void Cancel::OnSocketEvent(int /*status*/, int /*events*/) {
   // libpq may close its descriptor and open another one under the same number.
   watcher_.reset();
-  Advance(PQcancelPoll(cancel_.get()));
+  PostgresPollingStatusType state = PGRES_POLLING_FAILED;
+  {
+    // It has a TLS handshake of its own.
+    const TlsFiles::Scope scope(files_.get());
+    if (!scope.ok()) {
+      Finish(false, kTlsFilesMissing);
+      return;
+    }
+    state = PQcancelPoll(cancel_.get());
+  }
+  Advance(state);
 }
 
 void Cancel::Advance(PostgresPollingStatusType state) {
@@ -57,7 +75,7 @@ void Cancel::Advance(PostgresPollingStatusType state) {
 
 #else
 
-// PQcancel blocks, so it runs on the thread pool. Both ends may go first: the
+// PQcancel blocks, so it runs on the thread pool. It speaks no TLS and reads no files. Both ends may go first: the
 // work outlives a Cancel that is destroyed, and the environment waits for it.
 struct Cancel::Work {
   uv_work_t request;

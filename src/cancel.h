@@ -8,17 +8,25 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "delivery.h"
 #include "libpq_ptr.h"
 #include "socket_watcher.h"
+#include "tls_files.h"
 
 namespace pg_conduit {
 
 class Cancel : public SocketWatcher::Owner {
  public:
-  Cancel(uv_loop_t* loop, HandleCount* handles, Delivery* delivery, int32_t connection)
-      : loop_(loop), handles_(handles), delivery_(delivery), connection_(connection) {}
+  // `files`: what the connection's certificates and keys stand in, or null.
+  Cancel(uv_loop_t* loop, HandleCount* handles, Delivery* delivery, int32_t connection,
+         std::shared_ptr<TlsFiles> files)
+      : loop_(loop),
+        handles_(handles),
+        delivery_(delivery),
+        connection_(connection),
+        files_(std::move(files)) {}
   ~Cancel();
   Cancel(const Cancel&) = delete;
   Cancel& operator=(const Cancel&) = delete;
@@ -37,6 +45,7 @@ class Cancel : public SocketWatcher::Owner {
   HandleCount* handles_;
   Delivery* delivery_;
   int32_t connection_;
+  std::shared_ptr<TlsFiles> files_;
   CancelPtr cancel_;
   std::unique_ptr<SocketWatcher> watcher_;
   Work* work_ = nullptr;  // on libuv's thread pool; owns itself

@@ -74,13 +74,28 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
   }
   std::vector<std::string> keywords;
   std::vector<std::string> values;
+  std::vector<std::string> file_keywords;
+  TlsFiles::Texts texts;
   if (!GetStrings(info.Env(), info[0], &keywords) || !GetStrings(info.Env(), info[1], &values) ||
-      keywords.size() != values.size()) {
+      !GetStrings(info.Env(), info[2], &file_keywords) || !GetStrings(info.Env(), info[3], &texts) ||
+      keywords.size() != values.size() || file_keywords.size() != texts.size()) {
     return;
+  }
+  std::shared_ptr<TlsFiles> files;
+  std::string message;
+  if (!texts.empty()) {
+    files = data_->OpenTlsFiles(std::move(texts), &message);
+    if (files == nullptr) {
+      OnConnectFailed(message);
+      data_->RequestDeliveryIfAny();
+      return;
+    }
+    keywords.insert(keywords.end(), file_keywords.begin(), file_keywords.end());
+    values.insert(values.end(), files->names().begin(), files->names().end());
   }
   connector_ = std::make_unique<Connector>(data_->pipeline_context(), id_, this);
   // May fail at once, and is gone then.
-  connector_->Start(keywords, values);
+  connector_->Start(keywords, values, std::move(files));
   data_->RequestDeliveryIfAny();
 }
 
@@ -157,11 +172,12 @@ Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {
   return object;
 }
 
-void Connection::OnConnected(ConnPtr conn) {
+void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   connector_.reset();
   const int process_id = PQbackendPID(conn.get());
   const int server_version = PQserverVersion(conn.get());
-  pipeline_ = std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn));
+  pipeline_ = std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn),
+                                         std::move(files));
   std::string message;
   if (!pipeline_->Start(loop_ref_, &message)) {
     pipeline_.reset();

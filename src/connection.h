@@ -29,7 +29,8 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void ShutDown();
 
  private:
-  // connect(keywords: string[], values: string[]): void; events follow.
+  // connect(keywords: string[], values: string[], fileKeywords: string[], texts: string[]): void;
+  // the texts go to libpq as files. Events follow.
   void JS_Connect(const Napi::CallbackInfo& info);
   // close(): void; sends Terminate. What was pending is reported as lost.
   void JS_Close(const Napi::CallbackInfo& info);
@@ -48,7 +49,7 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   // counters(): { queries, parses, syncs, flushes, wakeups, pending }
   Napi::Value JS_Counters(const Napi::CallbackInfo& info);
 
-  void OnConnected(ConnPtr conn) override;
+  void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) override;
   void OnConnectFailed(const std::string& message) override;
 
   std::shared_ptr<AddonData> data_;

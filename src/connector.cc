@@ -13,7 +13,9 @@ Connector::~Connector() {
 }
 
 void Connector::Start(const std::vector<std::string>& keywords,
-                      const std::vector<std::string>& values) {
+                      const std::vector<std::string>& values,
+                      std::shared_ptr<TlsFiles> files) {
+  files_ = std::move(files);
   std::vector<const char*> keyword_pointers;
   std::vector<const char*> value_pointers;
   keyword_pointers.reserve(keywords.size() + 1);
@@ -22,7 +24,14 @@ void Connector::Start(const std::vector<std::string>& keywords,
   for (const std::string& value : values) value_pointers.push_back(value.c_str());
   keyword_pointers.push_back(nullptr);
   value_pointers.push_back(nullptr);
-  conn_.reset(PQconnectStartParams(keyword_pointers.data(), value_pointers.data(), 0));
+  {
+    const TlsFiles::Scope scope(files_.get());
+    if (!scope.ok()) {
+      Fail(kTlsFilesMissing);
+      return;
+    }
+    conn_.reset(PQconnectStartParams(keyword_pointers.data(), value_pointers.data(), 0));
+  }
   if (conn_ == nullptr) {
     Fail("out of memory");
     return;
@@ -40,7 +49,17 @@ void Connector::OnSocketEvent(int /*status*/, int /*events*/) {
   // The old handle goes first: libpq may close its descriptor and open another
   // one under the same number, which epoll would not know.
   watcher_.reset();
-  Advance(PQconnectPoll(conn_.get()));
+  PostgresPollingStatusType state = PGRES_POLLING_FAILED;
+  {
+    const TlsFiles::Scope scope(files_.get());
+    // Without a file libpq would go on without what stands there.
+    if (!scope.ok()) {
+      Fail(kTlsFilesMissing);
+      return;
+    }
+    state = PQconnectPoll(conn_.get());
+  }
+  Advance(state);
 }
 
 void Connector::Advance(PostgresPollingStatusType state) {
@@ -66,7 +85,7 @@ void Connector::Advance(PostgresPollingStatusType state) {
     return;
   }
   PQsetErrorVerbosity(conn_.get(), PQERRORS_DEFAULT);
-  owner_->OnConnected(std::move(conn_));
+  owner_->OnConnected(std::move(conn_), std::move(files_));
 }
 
 void Connector::Fail(const std::string& message) {

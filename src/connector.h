@@ -14,6 +14,7 @@
 #include "libpq_ptr.h"
 #include "pipeline.h"
 #include "socket_watcher.h"
+#include "tls_files.h"
 
 namespace pg_conduit {
 
@@ -22,7 +23,8 @@ class Connector : public SocketWatcher::Owner {
   class Owner {
    public:
     // Both may destroy the Connector.
-    virtual void OnConnected(ConnPtr conn) = 0;
+    // `files` may be read again, for a cancel request.
+    virtual void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) = 0;
     virtual void OnConnectFailed(const std::string& message) = 0;
 
    protected:
@@ -35,8 +37,9 @@ class Connector : public SocketWatcher::Owner {
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
-  // Keywords and values as PQconnectStartParams takes them.
-  void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values);
+  // Keywords and values as PQconnectStartParams takes them; `files` that they name, or null.
+  void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values,
+             std::shared_ptr<TlsFiles> files);
 
  private:
   void OnSocketEvent(int status, int events) override;
@@ -48,6 +51,7 @@ class Connector : public SocketWatcher::Owner {
   int32_t id_;
   Owner* owner_;
   ConnPtr conn_;
+  std::shared_ptr<TlsFiles> files_;
   std::unique_ptr<SocketWatcher> watcher_;
 };
 

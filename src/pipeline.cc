@@ -41,8 +41,9 @@ constexpr KnownTag kKnownTags[] = {
 
 }  // namespace
 
-Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn)
-    : context_(context), id_(id), conn_(std::move(conn)) {
+Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
+                   std::shared_ptr<TlsFiles> files)
+    : context_(context), id_(id), conn_(std::move(conn)), files_(std::move(files)) {
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
 }
 
@@ -177,7 +178,7 @@ void Pipeline::SetReading(bool reading) {
 
 void Pipeline::RequestCancel() {
   if (lost()) return;
-  cancel_ = std::make_unique<Cancel>(context_.loop, context_.handles, context_.delivery, id_);
+  cancel_ = std::make_unique<Cancel>(context_.loop, context_.handles, context_.delivery, id_, files_);
   cancel_->Start(conn_.get());
 }
 
@@ -409,6 +410,7 @@ void Pipeline::Lose(const char* message) {
   cancel_.reset();
   watcher_.reset();
   conn_.reset();
+  files_.reset();
 }
 
 }  // namespace pg_conduit

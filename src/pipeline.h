@@ -58,8 +58,9 @@ constexpr int32_t kNoSlot = -1;
 
 class Pipeline : public SocketWatcher::Owner {
  public:
-  // `conn` is connected and in non-blocking pipeline mode.
-  Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn);
+  // `conn` is connected and in non-blocking pipeline mode; `files` that it names, or null.
+  Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
+           std::shared_ptr<TlsFiles> files);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -132,6 +133,7 @@ class Pipeline : public SocketWatcher::Owner {
   PipelineContext context_;
   int32_t id_;
   ConnPtr conn_;  // null once the connection is lost
+  std::shared_ptr<TlsFiles> files_;
   std::unique_ptr<SocketWatcher> watcher_;
   std::deque<Pending> fifo_;
   PipelineCounters counters_;

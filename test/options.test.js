@@ -123,7 +123,7 @@ describe('Client', () => {
       application_name: NOT_STRINGS,
       password: [5n, true, {}, [], Symbol('s'), 'a\0b'],
       client_encoding: ['LATIN1', 5, {}, 'utf'],
-      ssl: ['require', 5, [1], { ca: 'x' }, { rejectUnauthorized: false, key: 'x' }],
+      ssl: ['always', 5, [1], { ca: 'x' }, { rejectUnauthorized: false, key: 'x' }],
       connectionString: [5, true, {}, [], Symbol('s')],
     };
 

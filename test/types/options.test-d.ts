@@ -9,6 +9,8 @@ import {
   type ClientOptions,
   type PoolOptions,
   type SyncGroupMode,
+  type TlsMode,
+  type TlsOptions,
 } from '../..';
 
 new Client();
@@ -80,6 +82,13 @@ expectAssignable<ClientOptions>({ password: () => 'secret' });
 expectAssignable<ClientOptions>({ password: async () => 'secret' });
 expectAssignable<ClientOptions>({ ssl: 'no-verify' });
 expectAssignable<ClientOptions>({ ssl: { rejectUnauthorized: false } });
+expectAssignable<ClientOptions>({ ssl: 'verify-full', sslmode: 'no-verify' });
+expectAssignable<ClientOptions>({ ssl: { ca: 'PEM', servername: 'db', minVersion: 'TLSv1.3' } });
+expectAssignable<ClientOptions>({
+  ssl: { ca: ['PEM', Buffer.from('PEM')], cert: ['PEM'], key: [{ pem: 'PEM', passphrase: 'x' }] },
+});
+expectAssignable<TlsOptions>({ cert: 'PEM', key: Buffer.from('PEM'), passphrase: 'x', crl: ['PEM'] });
+expectAssignable<TlsMode>('verify-ca');
 expectAssignable<ClientOptions>({ types: new TypeOverrides() });
 expectAssignable<ClientOptions>({ types: { getTypeParser: () => (text: string) => text } });
 
@@ -98,7 +107,10 @@ expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
 expectNotAssignable<PoolOptions>({ syncGroup: true });
 
 expectError(new Client({ hots: 'localhost' }));
-expectError(new Client({ ssl: { ca: 'certificate' } }));
+expectError(new Client({ ssl: { ca: 5 } }));
+expectError(new Client({ ssl: { pfx: Buffer.from('') } }));
+expectError(new Client({ ssl: { cert: ['PEM', 'PEM'] } }));
+expectError(new Client({ ssl: 'always' }));
 expectError(new Client(5432));
 expectError(new Client({ max: 4 }));
 expectError(new Client({ resetQuery: '' }));
