@@ -179,23 +179,6 @@ class Connection {
   }
 
   /**
-   * Sends queries as soon as what is in flight, alone, is settled, and before all that waits.
-   * @param {readonly Query[]} queries
-   */
-  submitNext(queries) {
-    for (const query of queries) {
-      query.connection = this;
-      if (this.state !== 'ready') {
-        query.reject(this.#closedError());
-        continue;
-      }
-      query.info = this.#registry.find(query.text);
-      this.#expect(query);
-    }
-    if (this.state === 'ready') this.#outbox.submitNext(queries);
-  }
-
-  /**
    * Sends a text of several statements by the simple protocol.
    * @param {Query} query
    */

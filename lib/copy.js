@@ -29,8 +29,6 @@ const MESSAGE_BYTES = 1 << 20;
 class CopyQuery extends Query {
   /** @type {CopySide | undefined} */
   side = undefined;
-  /** Nobody wants the rest. */
-  wasStopped = false;
   #direction;
 
   /** @param {'in' | 'out'} direction @param {ConstructorParameters<typeof Query>} parameters */
@@ -38,11 +36,8 @@ class CopyQuery extends Query {
     super(...parameters);
     this.#direction = direction;
     this.isCopy = true;
+    this.isRead = direction === 'out';
     this.runsSolo = true;
-  }
-
-  get isRead() {
-    return this.#direction === 'out';
   }
 
   /** Whoever has the data has not ended it: it may not end before. */

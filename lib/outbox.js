@@ -36,6 +36,12 @@ const MAX_BYTES_IN_FLIGHT = 8 << 20;
 /** A statement that brought more, or was never seen, has its rows decoded as they come. */
 const MANY_ROWS = 1000;
 
+/** Name of a savepoint. */
+const GUARD = 'pg_conduit_read';
+
+/** PQTRANS_INTRANS */
+const IN_TRANSACTION = 2;
+
 class Outbox {
   #connection;
   #load;
@@ -47,6 +53,8 @@ class Outbox {
   /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
+  /** What ends the savepoint of a query that was read. @type {string[] | undefined} */
+  #guardEnd = undefined;
 
   /**
    * @param {Connection} connection
@@ -71,15 +79,6 @@ class Outbox {
     else this.#send(query);
   }
 
-  /** @param {readonly Query[]} queries to be sent before those that wait, when these are sent */
-  submitNext(queries) {
-    for (const query of queries) {
-      this.#load.add(query);
-      this.#load.hold(query);
-    }
-    this.#held.unshift(...queries);
-  }
-
   /** @param {Batch} batch that may run on this connection */
   submitBatch(batch) {
     const isHeld = this.#mustHold(batch);
@@ -96,6 +95,7 @@ class Outbox {
     return (
       this.#isBlocked ||
       this.#solo !== undefined ||
+      this.#guardEnd !== undefined ||
       (work.runsSolo && this.#load.sent > 0) ||
       this.#connection.state === 'connecting' ||
       this.#held.length > 0 ||
@@ -118,8 +118,10 @@ class Outbox {
 
   /** Sends what need not wait any longer. */
   sendHeld() {
+    if (!this.#canSend) return;
+    this.#endGuard();
     const last = this.#held.at(-1);
-    if (last === undefined || !this.#canSend) return;
+    if (last === undefined) return;
     // While the server has enough to do, more may come that share the Sync.
     if (last.sharesSync && this.#held.length < MAX_MEMBERS && this.#load.isBusy) return;
     while (this.#held.length > 0 && this.#canSend) {
@@ -133,7 +135,7 @@ class Outbox {
   }
 
   get isHolding() {
-    return this.#held.length > 0;
+    return this.#held.length > 0 || this.#guardEnd !== undefined;
   }
 
   get #canSend() {
@@ -164,9 +166,40 @@ class Outbox {
 
   /** Sends an empty query, though blocked. @param {() => void} onAnswered */
   sendBarrier(onAnswered) {
+    this.#sendAside('', onAnswered);
+  }
+
+  /** @param {string} text of our own @param {() => void} [onAnswered] */
+  #sendAside(text, onAnswered) {
     const slot = delivery.takeSlot(new Housekeeping(this.#connection, onAnswered));
-    ticks.writeQuery(this.#connection.id, slot, 0, '', []);
+    ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
+  }
+
+  /**
+   * A query that is read as its rows come is cancelled when nobody wants the rest: that is to undo
+   * it, and not the transaction that it is in.
+   * @param {Query} query that is about to be sent, alone
+   */
+  #guard(query) {
+    const { transactionStatus } = this.#connection;
+    // Not known while something of our own is in flight: without a transaction it fails by itself.
+    if (transactionStatus !== IN_TRANSACTION && transactionStatus !== -1) return;
+    this.#sendAside(`SAVEPOINT ${GUARD}`);
+    query.onceSettled(() => {
+      if (query.wasStopped) this.#guardEnd = [`ROLLBACK TO ${GUARD}`, `RELEASE ${GUARD}`];
+      else if (!query.hasFailed) this.#guardEnd = [`RELEASE ${GUARD}`];
+    });
+  }
+
+  /** Before all else that waits. */
+  #endGuard() {
+    const texts = this.#guardEnd;
+    if (texts === undefined) return;
+    this.#guardEnd = undefined;
+    for (const text of texts) this.#sendAside(text);
+    // As far as anybody can know.
+    this.#connection.transactionStatus = IN_TRANSACTION;
   }
 
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
@@ -221,6 +254,7 @@ class Outbox {
   /** @param {Query} query */
   #send(query) {
     if (query.runsSolo) this.#solo = query;
+    if (query.isRead && !this.#connection.isShared) this.#guard(query);
     if (query.results !== undefined) {
       this.#sendSimple(query);
       return;

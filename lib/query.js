@@ -76,6 +76,10 @@ class Query {
   isStreamed = false;
   /** It is a COPY of this side. */
   isCopy = false;
+  /** It is read as it comes, by somebody who may not want the rest. */
+  isRead = false;
+  /** He does not. */
+  wasStopped = false;
   /** @type {(() => void) | undefined} */
   whenSettled = undefined;
   /** It must not leave a transaction open. */

@@ -17,16 +17,13 @@ const { Query } = require('./query');
 class StreamedQuery extends Query {
   /** @type {RowSink | undefined} */
   sink = undefined;
-  /** Nobody wants the rest. */
-  wasStopped = false;
-  /** Data come, in contrast to a COPY FROM. */
-  isRead = true;
   #isReading = true;
 
   /** @param {ConstructorParameters<typeof Query>} parameters */
   constructor(...parameters) {
     super(...parameters);
     this.isStreamed = true;
+    this.isRead = true;
     this.runsSolo = true;
   }
 

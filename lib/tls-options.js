@@ -189,8 +189,9 @@ function askTrust(ssl, { files }) {
   const crl = pem(ssl.crl, 'crl', REVOCATIONS, 'openssl crl -inform der -in FILE');
   if (crl === undefined) return;
   // libpq passes over lists that it cannot read, and over all lists beside the system's certificates.
-  if (ca === undefined)
-    {refuse('crl', 'needs ssl.ca: with the certificates of the system libpq ignores it');}
+  if (ca === undefined) {
+    refuse('crl', 'needs ssl.ca: with the certificates of the system libpq ignores it');
+  }
   try {
     tls.createSecureContext({ crl });
   } catch (error) {

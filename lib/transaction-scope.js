@@ -122,24 +122,8 @@ class Scope {
     const refusal = work.refusal ?? this.#refuse(work);
     if (refusal !== undefined || work.isSettled) return refusal;
     this.begin();
-    if ('isOpen' in work) this.#open(/** @type {OpenQuery} */ (work));
+    if ('isOpen' in work) this.top.open = /** @type {OpenQuery} */ (work);
     return undefined;
-  }
-
-  /** @param {OpenQuery} query that has the connection until it is read or written to its end */
-  #open(query) {
-    const { top } = this;
-    top.open = query;
-    if (!query.isRead) return;
-    // Cancelled when nobody wants the rest, it takes back itself, and not the transaction.
-    const name = top.nameSavepoint();
-    this.send(`SAVEPOINT ${name}`);
-    query.onceSettled(() => {
-      if (top.isAbandoned || (query.hasFailed && !query.wasStopped)) return;
-      const undo = query.wasStopped ? [this.control(`ROLLBACK TO ${name}`)] : [];
-      // Before what was sent since, and waits.
-      this.gate.connection.submitNext([...undo, this.control(`RELEASE ${name}`)]);
-    });
   }
 
   #endedError() {
@@ -193,18 +177,10 @@ class Scope {
    * @param {string} text
    * @param {(error: Error) => void} [onFailed]
    */
-  send(text, onFailed) {
-    const query = this.control(text, onFailed);
+  send(text, onFailed = (error) => this.note(error)) {
+    const query = new ControlQuery(text, onFailed);
     this.gate.connection.submit(query);
     return query;
-  }
-
-  /**
-   * @param {string} text
-   * @param {(error: Error) => void} [onFailed]
-   */
-  control(text, onFailed = (error) => this.note(error)) {
-    return new ControlQuery(text, onFailed);
   }
 
   /**

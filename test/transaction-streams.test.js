@@ -145,6 +145,31 @@ describe('In a transaction()', function () {
     });
   }
 
+  it('that was begun by hand what is left early does no harm either', async () => {
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('insert into t values (1)');
+    for await (const { i } of client.stream(HUGE, ['x'])) if (i === 3) break;
+    client.query('insert into t values (2)');
+    const cursor = client.cursor(HUGE, ['x']);
+    await cursor.read(3);
+    const closed = cursor.close();
+    client.query('savepoint mine');
+    client.copyTo(HUGE_COPY).destroy();
+    client.query('insert into t values (3)');
+    client.query('rollback to mine');
+    await client.query('commit');
+    await closed;
+    assert.deepEqual(await numbers('t'), [1, 2]);
+    // A transaction that has failed is left as it is.
+    await client.query('begin');
+    await errorOf(client.query('select 1 / 0'));
+    const error = await errorOf(take(client.stream('select 1 as i')));
+    assert.equal(error.code, '25P02');
+    await client.query('rollback');
+    client.release();
+  });
+
   it('an error of a stream or a COPY fails it, unless it has a savepoint', async () => {
     for (const use of [
       (tx) => take(tx.stream('select 100 / (5000 - i) as i from generate_series(1, 10000) as i')),
