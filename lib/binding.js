@@ -20,6 +20,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(keywords: string[], values: string[], fileKeywords: string[],
  *   texts: string[]) => void} connect the texts go to libpq as files
  * @property {() => void} close
+ * @property {(name: string) => string | null} parameterStatus
+ * @property {() => boolean} isEncrypted
  * @property {(ref: boolean) => void} setLoopRef
  * @property {(slot: number, flags: number, text: string) => void} simple
  * @property {(data: Uint8Array) => boolean} putCopyData

@@ -15,10 +15,13 @@ const { traceQuery, traceTransaction } = require('./diagnostics');
 const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { parseOptions } = require('./options');
+const { defineClientProperties } = require('./pg/client-properties');
+const PgConnection = require('./pg/connection');
 const { answer, callBack, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
+const { SubmittableConnection } = require('./submittable');
 const { TransactionGate } = require('./transaction-gate');
 const { TypeOverrides } = require('./types/type-overrides');
 
@@ -50,6 +53,8 @@ const listening = new Set();
 let connectionOf;
 /** @type {(client: Client) => TransactionGate} */
 let transactionsOf;
+/** @type {(client: Client) => Settings} */
+let settingsOf;
 
 class Client extends EventEmitter {
   #connection;
@@ -62,12 +67,15 @@ class Client extends EventEmitter {
   #hasEnded = false;
   /** @type {Map<string, string>} texts of named statements */
   #names = new Map();
+  /** @type {import('./pg/connection') | undefined} for those who ask for it */
+  #pgConnection = undefined;
   #drainPending = false;
   #transactions;
 
   static {
     connectionOf = (client) => client.#connection;
     transactionsOf = (client) => client.#transactions;
+    settingsOf = (client) => client.#settings;
   }
 
   /**
@@ -163,6 +171,12 @@ class Client extends EventEmitter {
     return undefined;
   }
 
+  /** What tells of the server's parameters, as `pg` has it. */
+  get connection() {
+    this.#pgConnection ??= new PgConnection();
+    return this.#pgConnection;
+  }
+
   async #connect() {
     if (this.#refusal !== undefined) throw copyError(this.#refusal);
     if (this.#hasConnected) {
@@ -172,6 +186,7 @@ class Client extends EventEmitter {
     }
     this.#hasConnected = true;
     await this.#connection.connect();
+    this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
     this.emit('connect');
   }
 
@@ -182,9 +197,29 @@ class Client extends EventEmitter {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
+    if (typeof text === 'object' && typeof text?.submit === 'function') {
+      return this.#serve(text, values, callback);
+    }
     const query = readQuery(text, values, callback, this.#types, this.#settings.int8);
     this.#begin(query, this.#refuse(query));
     return answer(query);
+  }
+
+  /**
+   * @param {any} submittable that has submit(connection)
+   * @param {any} values or the callback
+   * @param {Callback} [callback]
+   */
+  #serve(submittable, values, callback) {
+    const given = typeof values === 'function' ? values : callback;
+    if (given !== undefined) submittable.callback ??= given;
+    new SubmittableConnection(submittable, {
+      begin: (query) => this.#begin(query, this.#refuse(query)),
+      giveUp: this.#giveUp,
+      end: () => this.end(),
+      statements: this.connection.parsedStatements,
+    }).start();
+    return submittable;
   }
 
   /**
@@ -422,5 +457,7 @@ function readOptions(config) {
     return { settings: parseOptions({}), refusal: error };
   }
 }
+
+defineClientProperties(Client.prototype, connectionOf, settingsOf);
 
 module.exports = { Client, POOL, connectionOf, transactionsOf, readOptions };

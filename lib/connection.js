@@ -92,6 +92,20 @@ class Connection {
     return this.#native.counters();
   }
 
+  /** @param {string} name @returns {string | null} what the server has told of its session */
+  parameterStatus(name) {
+    return this.#native.parameterStatus(name);
+  }
+
+  get isEncrypted() {
+    return this.#native.isEncrypted();
+  }
+
+  /** It could not be made, or was lost. */
+  get hasFailed() {
+    return this.#failure !== undefined;
+  }
+
   /** Queries that were submitted and not settled. */
   get inFlight() {
     return this.load.inFlight;

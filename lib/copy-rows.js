@@ -12,6 +12,7 @@ const { TextRows } = require('./copy-text');
 const { ParameterError } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { Query } = require('./query');
+const { Result } = require('./result');
 const { types } = require('./types');
 
 /**
@@ -86,7 +87,10 @@ class CopyRowsQuery extends CopyQuery {
     const value = super.value;
     if (!Array.isArray(value)) return value;
     const [binary, text] = value.slice(-2);
-    return { ...text, rowCount: Number(binary.rowCount) + Number(text.rowCount) };
+    const sum = new Result();
+    sum.command = text.command;
+    sum.rowCount = Number(binary.rowCount) + Number(text.rowCount);
+    return sum;
   }
 }
 

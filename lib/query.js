@@ -17,8 +17,6 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  * @typedef {import('./row-builder').Int8} Int8
  */
 
-// As `pg` reads a command tag: a word, then "oid rows" or "rows".
-const TAG = /^([A-Za-z]+)(?: (\d+))?(?: (\d+))?/;
 const INSERT = commandTags.indexOf('INSERT');
 
 class Query {
@@ -181,16 +179,7 @@ class Query {
   completeOther(tag) {
     this.tag = tag;
     const result = (this.result ??= new Result(this.rowAsArray));
-    const match = TAG.exec(tag);
-    if (match !== null) {
-      result.command = match[1];
-      if (match[3] !== undefined) {
-        result.oid = Number(match[2]);
-        result.rowCount = Number(match[3]);
-      } else if (match[2] !== undefined) {
-        result.rowCount = Number(match[2]);
-      }
-    }
+    result.addCommandComplete({ text: tag });
     if (this.results !== undefined) this.#endStatement(result);
   }
 

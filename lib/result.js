@@ -1,6 +1,9 @@
 'use strict';
 
-// What a query resolves to, with the properties of `pg`'s Result. A leaf.
+// What a query resolves to, with the properties of `pg`'s Result, and the methods by which those who
+// get the protocol's messages (pg-cursor, Query of `pg`) fill it themselves. A leaf.
+
+const { types } = require('./types');
 
 /**
  * One column of a result, as the server describes it (PostgreSQL documentation,
@@ -28,9 +31,21 @@ class Field {
   }
 }
 
+/** As `pg` reads a command tag: a word, then "oid rows" or "rows". */
+const TAG = /^([A-Za-z]+)(?: (\d+))?(?: (\d+))?/;
+
+/** Of a Result that is filled by messages: parsers by column. */
+const PARSERS = Symbol('parsers');
+const TYPES = Symbol('types');
+
+/** @typedef {(value: any) => any} Parser */
+
 class Result {
-  /** @param {boolean} rowAsArray */
-  constructor(rowAsArray) {
+  /**
+   * @param {'array' | boolean | null} [rowMode] whether rows are arrays
+   * @param {{ getTypeParser: (oid: number, format?: any) => Parser }} [parserSource] for addFields()
+   */
+  constructor(rowMode, parserSource) {
     /** @type {string | null} first word of the command tag */
     this.command = null;
     /** @type {number | null} rows that the command tag counts */
@@ -41,8 +56,64 @@ class Result {
     this.rows = [];
     /** @type {Field[]} */
     this.fields = [];
-    this.rowAsArray = rowAsArray;
+    this.rowAsArray = rowMode === true || rowMode === 'array';
+    if (parserSource !== undefined) hide(this, TYPES, parserSource);
   }
+
+  /** @param {readonly Field[]} fields of a RowDescription */
+  addFields(fields) {
+    this.fields = fields.slice();
+    const source = /** @type {any} */ (this)[TYPES] ?? types;
+    const parsers = fields.map(({ dataTypeID }) => source.getTypeParser(dataTypeID, 'text'));
+    hide(this, PARSERS, parsers);
+  }
+
+  /**
+   * @param {readonly (string | null)[]} values of a DataRow, as text
+   * @returns {any} the row
+   */
+  parseRow(values) {
+    /** @type {Parser[]} */
+    const parsers = /** @type {any} */ (this)[PARSERS];
+    const parsed = values.map((value, index) => (value === null ? null : parsers[index](value)));
+    if (this.rowAsArray) return parsed;
+    /** @type {Record<string, any>} */
+    const row = {};
+    for (const [index, { name }] of this.fields.entries()) {
+      if (name === '__proto__') hide(row, name, parsed[index], true);
+      else row[name] = parsed[index];
+    }
+    return row;
+  }
+
+  /** @param {any} row */
+  addRow(row) {
+    this.rows.push(row);
+  }
+
+  /** @param {{ text: string }} message CommandComplete */
+  addCommandComplete({ text }) {
+    const match = TAG.exec(text);
+    if (match === null) return;
+    const [, command, first, second] = match;
+    this.command = command;
+    if (second !== undefined) {
+      this.oid = Number(first);
+      this.rowCount = Number(second);
+    } else if (first !== undefined) {
+      this.rowCount = Number(first);
+    }
+  }
+}
+
+/**
+ * @param {object} object
+ * @param {PropertyKey} name
+ * @param {unknown} value
+ * @param {boolean} [enumerable]
+ */
+function hide(object, name, value, enumerable = false) {
+  Object.defineProperty(object, name, { value, enumerable, writable: true, configurable: true });
 }
 
 module.exports = { Field, Result };

@@ -48,6 +48,8 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("cancel", &Connection::JS_Cancel),
                          InstanceMethod("setReading", &Connection::JS_SetReading),
                          InstanceMethod("counters", &Connection::JS_Counters),
+                         InstanceMethod("parameterStatus", &Connection::JS_ParameterStatus),
+                         InstanceMethod("isEncrypted", &Connection::JS_IsEncrypted),
                      });
 }
 
@@ -170,6 +172,17 @@ Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {
   set("wakeups", counters.wakeups);
   set("pending", pipeline_ != nullptr ? pipeline_->pending() : 0);
   return object;
+}
+
+Napi::Value Connection::JS_ParameterStatus(const Napi::CallbackInfo& info) {
+  const std::string name = info[0].As<Napi::String>();
+  const char* value = pipeline_ != nullptr ? pipeline_->ParameterStatus(name.c_str()) : nullptr;
+  if (value == nullptr) return info.Env().Null();
+  return Napi::String::New(info.Env(), value);
+}
+
+Napi::Value Connection::JS_IsEncrypted(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), pipeline_ != nullptr && pipeline_->is_encrypted());
 }
 
 void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {

@@ -48,6 +48,9 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void JS_SetReading(const Napi::CallbackInfo& info);
   // counters(): { queries, parses, syncs, flushes, wakeups, pending }
   Napi::Value JS_Counters(const Napi::CallbackInfo& info);
+  // parameterStatus(name: string): string | null; null when the server has not told.
+  Napi::Value JS_ParameterStatus(const Napi::CallbackInfo& info);
+  Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
 
   void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) override;
   void OnConnectFailed(const std::string& message) override;

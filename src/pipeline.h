@@ -94,6 +94,12 @@ class Pipeline : public SocketWatcher::Owner {
   // Fails what is pending and closes the socket; events tell the rest.
   void Lose(const char* message);
 
+  // What the server has told of a parameter of its session, or null.
+  const char* ParameterStatus(const char* name) const {
+    return lost() ? nullptr : PQparameterStatus(conn_.get(), name);
+  }
+  bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
+
   bool lost() const { return conn_ == nullptr; }
   const PipelineCounters& counters() const { return counters_; }
   size_t pending() const { return fifo_.size(); }

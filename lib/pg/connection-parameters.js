@@ -1,0 +1,18 @@
+'use strict';
+
+// `pg/lib/connection-parameters`.
+
+const { parseOptions } = require('../options');
+const { toParameters } = require('./client-properties');
+
+class ConnectionParameters {
+  /** @param {string | Record<string, any>} [config] */
+  constructor(config) {
+    Object.defineProperties(
+      this,
+      Object.getOwnPropertyDescriptors(toParameters(parseOptions(config))),
+    );
+  }
+}
+
+module.exports = ConnectionParameters;
