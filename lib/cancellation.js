@@ -7,6 +7,7 @@
 // "Canceling Requests in Progress"). Owned by connection.js.
 
 const { ConnectionError } = require('./errors');
+const { TimeLimit } = require('./time-limit');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -31,8 +32,8 @@ class Cancellation {
   #isBarrierSent = false;
   #target;
   #reason;
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer = undefined;
+  /** @type {TimeLimit | undefined} */
+  #limit = undefined;
   /** @type {NodeJS.Timeout | undefined} */
   #again = undefined;
   /** @type {() => void} */
@@ -63,7 +64,7 @@ class Cancellation {
     // Not everybody wants to know.
     this.asked.catch(() => {});
     outbox.block();
-    this.#startTimer();
+    this.#startLimit();
   }
 
   /**
@@ -76,16 +77,16 @@ class Cancellation {
     if (this.#target !== undefined) return;
     this.#target = target;
     this.#reason = reason;
-    this.#startTimer();
+    this.#startLimit();
   }
 
-  #startTimer() {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+  #startLimit() {
+    this.#limit?.cancel();
+    this.#limit = new TimeLimit(GRACE_MILLIS, () => {
       if (!this.#isThrough) this.#connection.mayBeSignalled = true;
       this.#isThrough = true;
       this.#giveUp();
-    }, GRACE_MILLIS);
+    });
   }
 
   /** The server has got the request, or could not be reached. @param {boolean} ok */
@@ -120,7 +121,7 @@ class Cancellation {
 
   /** Nothing is to be waited for any more: it is done, or the connection is gone. */
   end() {
-    clearTimeout(this.#timer);
+    this.#limit?.cancel();
     clearTimeout(this.#again);
     this.#outbox.unblock();
     this.#resolve();

@@ -5,11 +5,9 @@
 // (connection.js, pool.js). Called by client.js and pool.js.
 
 const { QueryAbortedError } = require('./errors');
+const { TimeLimit } = require('./time-limit');
 
 /** @typedef {import('./query').Query | import('./batch').Batch} Work */
-
-/** Delays that setTimeout takes. */
-const MAX_MILLIS = 2 ** 31 - 1;
 
 /** @param {AbortSignal} signal that has been aborted */
 function abortError({ reason }) {
@@ -70,15 +68,11 @@ function watch(work, defaultMillis, giveUp) {
   const millis = work.timeoutMillis ?? defaultMillis;
   if (signal === undefined && millis === 0) return undefined;
   if (signal?.aborted) return abortError(signal);
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
-  if (millis > 0) {
-    timer = setTimeout(() => giveUp(timeoutError(millis)), Math.min(millis, MAX_MILLIS));
-  }
+  const limit = millis > 0 ? new TimeLimit(millis, () => giveUp(timeoutError(millis))) : undefined;
   const forget = signal && listen(signal, () => giveUp(abortError(signal)));
   // Not by its promise: a handler there would hide a rejection that nobody else handles.
   work.onceSettled(() => {
-    clearTimeout(timer);
+    limit?.cancel();
     forget?.();
   });
   return undefined;

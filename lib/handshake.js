@@ -7,6 +7,7 @@
 const { connectError } = require('./connection-errors');
 const { ConnectionError } = require('./errors');
 const { resolveHosts } = require('./resolve-hosts');
+const { TimeLimit } = require('./time-limit');
 
 class Handshake {
   /** @type {Promise<void>} rejects with a ConnectionError or DatabaseError */
@@ -15,8 +16,8 @@ class Handshake {
   #resolve = () => {};
   /** @type {(error: Error) => void} */
   #reject = () => {};
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer = undefined;
+  /** @type {TimeLimit | undefined} */
+  #limit = undefined;
   #isOver = false;
 
   /**
@@ -30,7 +31,7 @@ class Handshake {
     });
     const { connectionTimeoutMillis } = settings;
     if (connectionTimeoutMillis > 0) {
-      this.#timer = setTimeout(() => {
+      this.#limit = new TimeLimit(connectionTimeoutMillis, () => {
         this.fail(
           new ConnectionError(
             `timeout expired: no connection within ${connectionTimeoutMillis} ms ` +
@@ -38,7 +39,7 @@ class Handshake {
             { code: 'ETIMEDOUT', syscall: 'connect' },
           ),
         );
-      }, connectionTimeoutMillis);
+      });
     }
     this.#start(native, settings).catch((error) => this.fail(error));
   }
@@ -73,7 +74,7 @@ class Handshake {
 
   #end() {
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#limit?.cancel();
   }
 }
 

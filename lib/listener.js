@@ -10,6 +10,7 @@ const { Client, POOL, connectionOf } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { DatabaseError, ParameterError, PoolError, copyError } = require('./errors');
 const { escapeIdentifier } = require('./escape');
+const { TimeLimit } = require('./time-limit');
 
 /**
  * @typedef {(payload: string, source: { channel: string, processId: number }) => void} Handler
@@ -31,7 +32,7 @@ const { escapeIdentifier } = require('./escape');
  * @property {'waiting' | 'listening' | 'ended'} state waiting: its promise is not settled
  * @property {(subscription: Subscription) => void} resolve
  * @property {(error: Error) => void} reject
- * @property {NodeJS.Timeout | undefined} timer
+ * @property {TimeLimit | undefined} limit
  * @property {Error | undefined} lostBy why it has been deaf since it last listened
  */
 
@@ -106,17 +107,17 @@ class Listener {
         state: 'waiting',
         resolve,
         reject,
-        timer: undefined,
+        limit: undefined,
         lostBy: undefined,
       };
       channel.subscribers.add(subscriber);
       this.#await(1);
       const { connectionTimeoutMillis } = this.#settings;
       if (connectionTimeoutMillis > 0) {
-        subscriber.timer = setTimeout(() => {
+        subscriber.limit = new TimeLimit(connectionTimeoutMillis, () => {
           this.#fail(subscriber, this.#timeoutError());
           this.#update(channel);
-        }, connectionTimeoutMillis);
+        });
       }
       this.#update(channel);
     });
@@ -256,7 +257,7 @@ class Listener {
     /** @type {Promise<void> | undefined} */
     let ended;
     subscriber.state = 'listening';
-    clearTimeout(subscriber.timer);
+    subscriber.limit?.cancel();
     this.#await(-1);
     subscriber.resolve(
       new Subscription(subscriber.channel.name, () => (ended ??= this.#unlisten(subscriber))),
@@ -268,7 +269,7 @@ class Listener {
     if (subscriber.state !== 'waiting') return;
     subscriber.state = 'ended';
     subscriber.channel.subscribers.delete(subscriber);
-    clearTimeout(subscriber.timer);
+    subscriber.limit?.cancel();
     this.#await(-1);
     subscriber.reject(error);
   }

@@ -3,6 +3,8 @@
 // First in, first out: what waits for a connection of a pool, and for how long
 // it may. Used by pool.js alone.
 
+const { TimeLimit } = require('./time-limit');
+
 /** Beyond this many empty places at the front the array is cut. */
 const MAX_EMPTY = 1024;
 
@@ -18,8 +20,8 @@ class WaitingLine {
   #first = 0;
   #timeoutMillis;
   #onTimeout;
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer = undefined;
+  /** @type {TimeLimit | undefined} */
+  #limit = undefined;
 
   /**
    * @param {number} timeoutMillis 0: one may wait for ever
@@ -47,7 +49,7 @@ class WaitingLine {
   /** @param {T} item */
   push(item) {
     this.#entries.push({ item, since: performance.now() });
-    this.#armTimer();
+    this.#armLimit();
   }
 
   /** @returns {T | undefined} */
@@ -60,7 +62,7 @@ class WaitingLine {
       this.#entries.splice(0, this.#first);
       this.#first = 0;
     }
-    if (this.length === 0) clearTimeout(this.#timer);
+    if (this.length === 0) this.#limit?.cancel();
     return item;
   }
 
@@ -69,7 +71,7 @@ class WaitingLine {
     for (let index = this.#first; index < this.#entries.length; ++index) {
       if (this.#entries[index].item === item) {
         this.#entries.splice(index, 1);
-        if (this.length === 0) clearTimeout(this.#timer);
+        if (this.length === 0) this.#limit?.cancel();
         return true;
       }
     }
@@ -81,16 +83,16 @@ class WaitingLine {
     const items = this.#entries.slice(this.#first).map(({ item }) => item);
     this.#entries = [];
     this.#first = 0;
-    clearTimeout(this.#timer);
+    this.#limit?.cancel();
     return items;
   }
 
-  #armTimer() {
+  #armLimit() {
     if (this.#timeoutMillis === 0 || this.length !== 1) return;
     // Everybody may wait for the same time, so that one timer for the first is enough.
-    clearTimeout(this.#timer);
+    this.#limit?.cancel();
     const left = this.oldestSince + this.#timeoutMillis - performance.now();
-    this.#timer = setTimeout(() => this.#expire(), Math.max(1, Math.ceil(left)));
+    this.#limit = new TimeLimit(Math.max(1, Math.ceil(left)), () => this.#expire());
   }
 
   #expire() {
@@ -99,7 +101,7 @@ class WaitingLine {
     }
     if (this.length === 0) return;
     const left = this.oldestSince + this.#timeoutMillis - performance.now();
-    this.#timer = setTimeout(() => this.#expire(), Math.max(1, Math.ceil(left)));
+    this.#limit = new TimeLimit(Math.max(1, Math.ceil(left)), () => this.#expire());
   }
 }
 

@@ -7,10 +7,9 @@ const assert = require('node:assert/strict');
 const { Client, ConnectionError, Pool } = require('..');
 const { converse, assertUndisturbed, judge, makeTables } = require('./support/dialogue');
 const { applicationName, observeServer, until } = require('./support/outside');
-const { SEED, randomFrom } = require('./support/property');
+const { IS_FULL, SEED, randomFrom } = require('./support/property');
 const { Proxy } = require('./support/proxy');
 
-const IS_FULL = process.env.PG_CONDUIT_FAULTS === 'full';
 /** Cuts of a dialogue in each direction, of each kind, in the short form. */
 const FEW = 150;
 const AT_ONCE = 8;
