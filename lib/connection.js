@@ -11,7 +11,7 @@ const { ConnectionLoad } = require('./connection-load');
 const { closedError, copyAmongError, lostError, poisonedError } = require('./connection-errors');
 const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
-const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
+const { ConnectionError, DatabaseError, StatementRefusedError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
@@ -365,7 +365,7 @@ class Connection {
 
   /** @param {Readonly<Record<string, string>>} fields */
   onNotice(fields) {
-    if (fields.V === 'FATAL' || fields.V === 'PANIC') this.#lastFatal = new DatabaseError(fields);
+    if (isFatal(fields)) this.#lastFatal = new DatabaseError(fields);
     else this.#owner.onNotice(fields);
   }
 

@@ -132,6 +132,16 @@ function nameFields(fields) {
   };
 }
 
+/**
+ * Whether it ended the session. Poolers and servers before 9.6 tell only the severity that PostgreSQL
+ * would translate.
+ * @param {Readonly<Record<string, string>>} fields by field code
+ */
+function isFatal({ V, S }) {
+  const severity = V ?? S;
+  return severity === 'FATAL' || severity === 'PANIC';
+}
+
 /** What the server said; `code` is the SQLSTATE. */
 class DatabaseError extends ConduitError {
   /** @param {Readonly<Record<string, string>>} fields by field code */
@@ -182,5 +192,6 @@ module.exports = {
   PoolError,
   ResultError,
   DatabaseError,
+  isFatal,
   nameFields,
 };

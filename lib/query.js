@@ -4,7 +4,7 @@
 // up to. It settles once, at its Sync, at the loss of its connection, or before
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
-const { DatabaseError, ResultError, StatementRefusedError } = require('./errors');
+const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { commandTags, notSentReason, phase } = require('./wire-format');
@@ -227,10 +227,10 @@ class Query {
     if (failedPhase === phase.parse) this.parseFailed = true;
     if (diagnostics.C === undefined) {
       // libpq's own words: it could not read the answer, and the server knows of no error.
-      this.error ??= new ResultError(`the answer cannot be read: ${diagnostics.M}`);
+      this.error ??= new ResultError(`the answer cannot be read: ${diagnostics.M?.trim()}`);
       return;
     }
-    if (diagnostics.V === 'FATAL' || diagnostics.V === 'PANIC') this.wasFatal = true;
+    if (isFatal(diagnostics)) this.wasFatal = true;
     this.hasFailed = true;
     this.error ??= new DatabaseError(diagnostics);
   }

@@ -7,7 +7,7 @@
 // each is run again under a Sync of its own. Used by connection.js.
 
 const delivery = require('./delivery');
-const { DatabaseError } = require('./errors');
+const { DatabaseError, isFatal } = require('./errors');
 const ticks = require('./tick-buffer');
 
 /**
@@ -76,8 +76,13 @@ class SyncGroup {
 
   /** @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
   failed(phase, diagnostics) {
+    if (diagnostics.C === undefined) {
+      // libpq's own words: the server knows of no error, and may have committed.
+      for (const query of this.members) query.failed(phase, diagnostics);
+      return;
+    }
     this.error ??= new DatabaseError(diagnostics);
-    if (diagnostics.V === 'FATAL' || diagnostics.V === 'PANIC') {
+    if (isFatal(diagnostics)) {
       this.wasFatal = true;
       this.connection.onNotice(diagnostics);
     }
