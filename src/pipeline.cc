@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "capabilities.h"
 #include "pg_error.h"
@@ -38,6 +39,10 @@ constexpr KnownTag kKnownTags[] = {
     {"UPDATE ", CommandTag::kUpdate}, {"DELETE ", CommandTag::kDelete},
     {"MERGE ", CommandTag::kMerge},
 };
+
+constexpr char kMismatch[] = "the server's answers do not match what was sent";
+
+bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
 
 }  // namespace
 
@@ -91,7 +96,7 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
     Lose(message.c_str());
     return false;
   }
-  fifo_.push_back(Pending{phase, slot, flags, false, context_.turn->sent_at()});
+  fifo_.push_back(Pending{phase, slot, flags, false, false, context_.turn->sent_at()});
   RequestFlush();
   // A full output buffer made libpq read while it was writing.
   Drain();
@@ -229,8 +234,8 @@ void Pipeline::Drain() {
       continue;
     }
     Pending& head = fifo_.front();
-    if (!head.answered) {
-      Lose("the server's answers do not match what was sent");
+    if (!head.answered || (HasRows(head.phase) && !head.completed)) {
+      Lose(kMismatch);
       return;
     }
     if (head.phase == Phase::kSync) {
@@ -265,18 +270,28 @@ void Pipeline::TakeResult(ResultPtr result) {
   const ExecStatusType status = PQresultStatus(result.get());
   // At the Sync the server commits, which may fail: deferred constraints.
   if (head.phase == Phase::kSync && status != PGRES_PIPELINE_SYNC && status != PGRES_FATAL_ERROR) {
-    Lose("the server's answers do not match what was sent");
+    Lose(kMismatch);
     return;
   }
   head.answered = true;
+  const bool was_completed = std::exchange(head.completed, true);
+  bool has_tag = false;
   switch (status) {
     case PGRES_TUPLES_OK:
     case PGRES_SINGLE_TUPLE:
 #ifdef LIBPQ_HAS_CHUNK_MODE
     case PGRES_TUPLES_CHUNK:
 #endif
+      if (!HasRows(head.phase)) {
+        Lose(kMismatch);
+        return;
+      }
       context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
-      TakeCommandTag(result.get(), head.slot);
+      has_tag = TakeCommandTag(result.get(), head.slot);
+      // Of rows in chunks it is the last chunk that has it, or what comes behind it.
+      head.completed = has_tag || was_completed;
+      // These do not come in chunks, and the next rows would be taken for theirs.
+      if (!has_tag && head.phase == Phase::kSimple) Lose(kMismatch);
       break;
     case PGRES_COMMAND_OK:
       if (head.phase == Phase::kParse) {
@@ -310,6 +325,7 @@ void Pipeline::TakeResult(ResultPtr result) {
       if (head.phase == Phase::kSimple) {
         const bool is_in = status == PGRES_COPY_IN;
         copy_ = is_in ? CopyState::kIn : CopyState::kOut;
+        head.completed = false;
         delivery->Push(is_in ? Event::kCopyIn : Event::kCopyOut, head.slot,
                        PQbinaryTuples(result.get()), PQnfields(result.get()));
         break;
@@ -323,7 +339,7 @@ void Pipeline::TakeResult(ResultPtr result) {
 
 void Pipeline::TakeSync() {
   if (fifo_.front().phase != Phase::kSync) {
-    Lose("the server's answers do not match what was sent");
+    Lose(kMismatch);
     return;
   }
   const int32_t slot = fifo_.front().slot;
@@ -351,11 +367,10 @@ int32_t Pipeline::CostMicros(uint64_t sent_at) {
   return static_cast<int32_t>(std::min<uint64_t>(micros, INT32_MAX));
 }
 
-void Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
+bool Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
   // PQcmdStatus takes a non-const result but does not change it.
   const std::string_view text = PQcmdStatus(const_cast<PGresult*>(result));
-  // Of rows in chunks it is the last chunk that has it, or what comes behind it.
-  if (text.empty()) return;
+  if (text.empty()) return false;
   for (const KnownTag& known : kKnownTags) {
     if (text.substr(0, known.word.size()) != known.word) continue;
     uint64_t rows = 0;
@@ -364,10 +379,11 @@ void Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
     if (parsed.ec != std::errc() || parsed.ptr != end) break;
     context_.delivery->Push(Event::kComplete, slot, known.tag, static_cast<uint32_t>(rows),
                             static_cast<uint32_t>(rows >> 32));
-    return;
+    return true;
   }
   context_.delivery->PushWithText(Event::kCompleteOther, slot);
   context_.delivery->PushText(text);
+  return true;
 }
 
 void Pipeline::TakeNotifications() {

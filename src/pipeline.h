@@ -110,6 +110,7 @@ class Pipeline : public SocketWatcher::Owner {
     int32_t slot;
     uint32_t flags;
     bool answered;     // a result has come, its NULL has not
+    bool completed;    // so has the end of it: a tag, an error
     uint64_t sent_at;  // uv_hrtime
   };
 
@@ -127,7 +128,8 @@ class Pipeline : public SocketWatcher::Owner {
   bool TakeCopyData();
   void NotifyDrained();
   void TakeResult(ResultPtr result);
-  void TakeCommandTag(const PGresult* result, int32_t slot);
+  // False when there is none.
+  bool TakeCommandTag(const PGresult* result, int32_t slot);
   void TakeSync();
   void SendProbe();
   int32_t CostMicros(uint64_t sent_at);

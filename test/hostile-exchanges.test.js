@@ -121,6 +121,107 @@ describe('A server that answers wrongly', () => {
     });
   });
 
+  describe('to several statements in one text', () => {
+    const TEXT = 'select 1; select 2';
+
+    for (const [what, change] of [
+      ['no CommandComplete between two', without('C')],
+      ['something unknown', before('D', UNKNOWN)],
+      ['CopyBothResponse', before('D', m.copyResponse('W'))],
+      ['a row of another width', instead('D', OTHER_ROW)],
+      ['a message of negative length', before('D', m.withLength('D', -1))],
+    ]) {
+      it(`rejects with ${what}`, async () => {
+        const client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = (sane, { last }) => (last === 'Q' ? change(sane) : sane);
+        const error = await errorOf(inTime('the text', client.query(TEXT)));
+        assert.equal(error.outcome, 'unknown', String(error));
+      });
+    }
+  });
+
+  describe('to a COPY', () => {
+    const FROM = 'copy t from stdin';
+    const TO = 'copy t to stdout';
+
+    /** The stream's error, or undefined when it ended well. */
+    function endOf(stream) {
+      return inTime(
+        'the stream',
+        new Promise((resolve) => {
+          stream.on('error', resolve);
+          stream.on('close', () => resolve(undefined));
+        }),
+      );
+    }
+
+    it('is sane when nothing is changed', async () => {
+      const client = await script.connect();
+      const stream = client.copyFrom(FROM);
+      stream.end('one\n');
+      assert.equal(await endOf(stream), undefined);
+      const out = client.copyTo(TO);
+      out.resume();
+      assert.equal(await endOf(out), undefined);
+    });
+
+    for (const [what, edit] of [
+      ['something unknown', (sane) => [UNKNOWN, ...sane]],
+      ['CopyOutResponse', () => [m.copyResponse('H')]],
+      ['rows', (sane) => [OTHER_ROWS, OTHER_ROW, COMPLETE, ...sane.slice(-1)]],
+      ['ReadyForQuery alone', (sane) => sane.slice(-1)],
+      ['an error', (sane) => [FAILURE, ...sane.slice(-1)]],
+      ['its end', () => []],
+    ]) {
+      it(`from here, with ${what} at the end of the data`, async () => {
+        const client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = (sane, { last, session }) => {
+          if (last !== 'c') return sane;
+          const said = edit(sane);
+          session.say(said);
+          if (typeOf(said.at(-1) ?? Buffer.from('x')) !== 'Z') session.end();
+          return undefined;
+        };
+        const stream = client.copyFrom(FROM);
+        stream.end('one\n');
+        const error = await endOf(stream);
+        if (what === 'rows') assert.equal(error, undefined);
+        else assert.equal(error.outcome, what === 'an error' ? 'not-run' : 'unknown');
+      });
+    }
+
+    for (const [what, change] of [
+      ['something unknown among the data', before('d', UNKNOWN)],
+      ['a row among the data', before('d', OTHER_ROW)],
+      ['ReadyForQuery among the data', behind('d', m.ready())],
+      ['an error among the data', (sane) => [...sane.slice(0, 2), FAILURE, m.ready()]],
+      ['no CopyDone', without('c')],
+      ['data of negative length', before('d', m.withLength('d', -5))],
+      ['its end among the data', (sane) => sane.slice(0, 2)],
+    ]) {
+      it(`to here, with ${what}`, async () => {
+        const client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = (sane, { last, session }) => {
+          if (last !== 'Q') return sane;
+          const said = change(sane);
+          session.say(said);
+          if (!/an error/.test(what)) session.end();
+          return undefined;
+        };
+        const stream = client.copyTo(TO);
+        let text = '';
+        stream.on('data', (data) => (text += data));
+        const error = await endOf(stream);
+        assert.ok('one\ntwo\n'.startsWith(text), JSON.stringify(text));
+        if (error === undefined) assert.equal(text, 'one\ntwo\n');
+        else assert.ok(['unknown', 'not-run'].includes(error.outcome));
+      });
+    }
+  });
+
   describe('to a cancel request', () => {
     it('has given no key: the query is given up, and its connection', async () => {
       const { handshake } = script.server;

@@ -1,0 +1,218 @@
+'use strict';
+
+// Answers that are wrong: messages that nobody knows, in the wrong order, too many or too few, with
+// lengths that lie. Whatever comes, each query ends in its own rows or in an error that says that it
+// may have run; no other query gets them; and the pool is well again. By a scripted server.
+
+const assert = require('node:assert/strict');
+const m = require('./support/messages');
+const { errorOf } = require('./support/outcomes');
+const { seen, until } = require('./support/outside');
+const {
+  allInTime,
+  assertOwn,
+  at,
+  before,
+  behind,
+  describeEcho,
+  echo,
+  inTime,
+  instead,
+  once,
+  useScript,
+  without,
+} = require('./support/scripts');
+
+const UNKNOWN = m.message('?');
+const COLUMNS = [
+  { name: 'i', oid: m.OID.int4 },
+  { name: 't', oid: m.OID.text },
+];
+const OTHER_ROWS = m.rowDescription(COLUMNS);
+const OTHER_ROW = m.dataRow(['99', 'another']);
+const COMPLETE = m.commandComplete('SELECT 1');
+const FAILURE = m.errorMessage({ S: 'ERROR', V: 'ERROR', C: '22012', M: 'said so' });
+const NULL = m.int32(-1);
+const row = (...parts) => m.message('D', Buffer.concat(parts));
+
+const OWN = 'own';
+const UNREADABLE = 'unreadable';
+const LOST = 'lost unknown';
+
+/** What is said: how it changes the first of three answers, what becomes of it, and of the others. */
+const WRONG = [
+  ['something unknown before ParseComplete', before('1', UNKNOWN), LOST, LOST],
+  ['something unknown before BindComplete', before('2', UNKNOWN), LOST, LOST],
+  ['something unknown before RowDescription', before('T', UNKNOWN), LOST, LOST],
+  ['something unknown before DataRow', before('D', UNKNOWN), UNREADABLE, OWN],
+  ['something unknown before CommandComplete', before('C', UNKNOWN), LOST, LOST],
+  ['something unknown before ReadyForQuery', before('Z', UNKNOWN), UNREADABLE, OWN],
+  ['no ParseComplete', without('1'), OWN, OWN],
+  ['no BindComplete', without('2'), OWN, OWN],
+  ['BindComplete twice', behind('2', m.BIND_COMPLETE), OWN, OWN],
+  ['no RowDescription', without('T'), UNREADABLE, OWN],
+  ['RowDescription twice', behind('T', OTHER_ROWS), LOST, LOST],
+  ['NoData, and rows', instead('T', m.NO_DATA), UNREADABLE, OWN],
+  ['NoData among the rows', before('D', m.NO_DATA), OWN, OWN],
+  ['no CommandComplete', without('C'), LOST, LOST],
+  ['CommandComplete twice', behind('C', COMPLETE), LOST, LOST],
+  ['rows of two answers', behind('C', [OTHER_ROWS, OTHER_ROW, COMPLETE]), LOST, LOST],
+  ['EmptyQueryResponse at the end of rows', instead('C', m.EMPTY_QUERY), LOST, LOST],
+  ['EmptyQueryResponse among the rows', before('C', m.EMPTY_QUERY), LOST, LOST],
+  ['PortalSuspended', instead('C', m.PORTAL_SUSPENDED), UNREADABLE, OWN],
+  ['ReadyForQuery before the rows', before('D', m.ready()), LOST, LOST],
+  ['ReadyForQuery before CommandComplete', before('C', m.ready()), LOST, LOST],
+  ['ReadyForQuery twice', behind('Z', m.ready()), OWN, LOST],
+  ['no ReadyForQuery', without('Z'), LOST, LOST],
+  ['CopyInResponse', instead('T', m.copyResponse('G')), LOST, LOST],
+  ['CopyOutResponse', instead('T', m.copyResponse('H')), LOST, LOST],
+  ['CopyBothResponse', instead('T', m.copyResponse('W')), LOST, LOST],
+  ['CopyInResponse after the rows', before('C', m.copyResponse('G')), LOST, LOST],
+  ['CopyInResponse after CommandComplete', before('Z', m.copyResponse('G')), LOST, LOST],
+  ['CopyData among the rows', before('D', m.message('d', Buffer.from('x'))), OWN, OWN],
+  ['CopyDone among the rows', before('D', m.COPY_DONE), OWN, OWN],
+  ['another AuthenticationOk', before('D', m.AUTHENTICATION_OK), UNREADABLE, OWN],
+  ['another key', before('D', m.backendKeyData(1, 'abcd')), OWN, OWN],
+  ['half a key', before('D', m.backendKeyData(1, 'ab')), LOST, LOST],
+  ['parameters that nobody asked for', before('T', m.message('t', m.int16(0))), LOST, LOST],
+  ['more parameters than fit', before('T', m.message('t', m.int16(-1))), UNREADABLE, OWN],
+  ['a row with a column too few', instead('D', m.dataRow(['1'])), UNREADABLE, OWN],
+  ['a row with a column too many', instead('D', m.dataRow(['1', '2', '3'])), UNREADABLE, OWN],
+  ['a row of 65535 columns', instead('D', row(m.int16(65535))), UNREADABLE, OWN],
+  ['a row without a count', instead('D', row()), UNREADABLE, OWN],
+  ['a field that ends before it begins', instead('D', row(m.int16(2), NULL)), UNREADABLE, OWN],
+  [
+    'a field longer than its message',
+    instead('D', row(m.int16(2), m.int32(1000), Buffer.from('1'), NULL)),
+    UNREADABLE,
+    OWN,
+  ],
+  [
+    'a field of 2 GB',
+    instead('D', row(m.int16(2), m.int32(2 ** 31 - 1), Buffer.from('1'), NULL)),
+    UNREADABLE,
+    OWN,
+  ],
+  [
+    'a row with something behind it',
+    instead('D', row(m.int16(2), m.int32(1), Buffer.from('1'), NULL, Buffer.from('rest'))),
+    LOST,
+    LOST,
+  ],
+  ['columns without their end', at('T', (t) => m.message('T', t.subarray(5, 9))), UNREADABLE, OWN],
+  ['65535 columns, and none', instead('T', m.message('T', m.int16(65535))), UNREADABLE, OWN],
+  ['a tag without its end', instead('C', m.message('C', Buffer.from('SELECT 1'))), UNREADABLE, OWN],
+  ['no tag at all', instead('C', m.message('C')), UNREADABLE, OWN],
+  ['a message of no length', instead('D', m.withLength('D', 0)), LOST, LOST],
+  ['a message shorter than its length', instead('D', m.withLength('D', 3)), LOST, LOST],
+  ['a message of negative length', instead('D', m.withLength('D', -1)), LOST, LOST],
+  ['a short message of 40 kB', instead('Z', m.message('Z', Buffer.alloc(40000))), LOST, LOST],
+  ['an error, and CommandComplete', before('C', FAILURE), LOST, LOST],
+  ['an error of no fields', () => [m.message('E', Buffer.alloc(1)), m.ready()], UNREADABLE, OWN],
+  ['an error of nothing', () => [m.message('E'), m.ready()], UNREADABLE, OWN],
+  [
+    'an error with half a field',
+    () => [m.message('E', Buffer.from('SERROR')), m.ready()],
+    UNREADABLE,
+    OWN,
+  ],
+  [
+    'an error without SQLSTATE',
+    () => [m.errorMessage({ S: 'ERROR', M: 'why' }), m.ready()],
+    UNREADABLE,
+    OWN,
+  ],
+  [
+    'an error with unknown fields',
+    () => [m.errorMessage({ S: 'ERROR', V: 'ERROR', C: '22012', M: 'x', Y: 'y' }), m.ready()],
+    '22012 not-run',
+    OWN,
+  ],
+  ['two errors', () => [FAILURE, FAILURE, m.ready()], '22012 not-run', OWN],
+  [
+    'settings without harm',
+    before('D', [
+      m.parameterStatus('client_encoding', 'UTF8'),
+      m.parameterStatus('standard_conforming_strings', 'off'),
+      m.parameterStatus('DateStyle', 'German'),
+    ]),
+    OWN,
+    OWN,
+  ],
+];
+
+/** Before the server ends the connection, of which the others hear. */
+const WRONG_AT_END = [
+  ['a message of 1 GB', instead('D', m.withLength('D', 2 ** 30)), LOST],
+  ['a message of 2 GB', instead('D', m.withLength('D', 2 ** 31 - 1)), LOST],
+  ['half a setting', before('Z', m.message('S', Buffer.from('x'))), UNREADABLE],
+  ['half a notification', before('Z', m.message('A', Buffer.from('x'))), LOST],
+];
+
+describe('A server that answers wrongly', () => {
+  const script = useScript();
+
+  for (const [kind, uses] of [
+    ['first', 0],
+    ['prepared', 4],
+  ]) {
+    describe(`to ${kind} uses of a text`, () => {
+      for (const [what, change, first, others] of WRONG) {
+        if (uses > 0 && what.endsWith('ParseComplete')) continue;
+        it(`with ${what}`, async () => {
+          const pool = script.newPool({ syncGroup: 'off' });
+          for (let use = 0; use < uses; ++use) assertOwn(await echo(pool, use), use);
+          script.server.reply = once(change);
+          assert.deepEqual(await script.echoes(pool, [1, 2, 3]), [first, others, others]);
+          await script.recovers(pool);
+        });
+      }
+
+      for (const [what, change, first] of WRONG_AT_END) {
+        it(`with ${what}, and its end`, async () => {
+          const pool = script.newPool({ syncGroup: 'off' });
+          for (let use = 0; use < uses; ++use) assertOwn(await echo(pool, use), use);
+          script.server.reply = (sane, { texts, session }) => {
+            if (texts.length === 0) return sane;
+            session.say(change(sane));
+            session.end();
+            return undefined;
+          };
+          assert.deepEqual(await script.echoes(pool, [1, 2, 3]), [first, LOST, LOST]);
+          await script.recovers(pool);
+        });
+      }
+    });
+  }
+
+  describe('about transactions', () => {
+    for (const status of ['T', 'E', '?', '\0']) {
+      it(`is left when ReadyForQuery says ${JSON.stringify(status)}`, async () => {
+        const pool = script.newPool({ syncGroup: 'off' });
+        assertOwn(await echo(pool, 1), 1);
+        script.server.reply = (sane) => instead('Z', m.ready(status))(sane);
+        const error = await errorOf(inTime('a query', echo(pool, 2)));
+        assert.match(error.message, /began a transaction/);
+        await script.recovers(pool);
+        assert.equal(script.server.count, 2);
+      });
+    }
+  });
+
+  it('does not get more into a query that is described wrongly again', async () => {
+    const pool = script.newPool({ syncGroup: 'off' });
+    // Prepared with two columns, and then executed with one.
+    for (let use = 0; use < 4; ++use) assertOwn(await echo(pool, use), use);
+    script.server.reply = once((sane) => [
+      m.BIND_COMPLETE,
+      m.rowDescription([{ name: 'other', oid: m.OID.text }], 1),
+      m.dataRow(['x']),
+      COMPLETE,
+      sane.at(-1) ?? m.ready(),
+    ]);
+    const [first] = await allInTime([echo(pool, 1)]);
+    assert.deepEqual(first.value.rows, [{ other: 'x' }]);
+    const [second] = await allInTime([echo(pool, 2)]);
+    assert.equal(describeEcho(second, 2), OWN);
+  });
+});
