@@ -16,7 +16,7 @@ const { Authority } = require('./support/certificates');
 const { Gate } = require('./support/gate');
 const { connectError, errorOf } = require('./support/outcomes');
 const { Relay } = require('./support/relay');
-const { PASSWORD, SERVER_NAME, TlsServer } = require('./support/tls-server');
+const { PASSWORD, SERVER_NAME, TlsServer, cancelled } = require('./support/tls-server');
 
 /** Certificates of the system, by a name: `sslrootcert=system`. */
 const HAS_SYSTEM = libpqVersion >= 160000;
@@ -298,9 +298,7 @@ describe('TLS', function () {
         assert.equal((await server.seen(given)).ssl, true);
         await refused({ ...given, ssl: server.ssl({ ca: stranger.cert }) }, /verify failed/);
         const client = await server.connect(given);
-        const asleep = errorOf(client.query('select pg_sleep(60)'));
-        await client.cancel();
-        assert.equal((await asleep).code, '57014');
+        assert.equal(await cancelled(client), 'not-run');
       } else {
         const error = await connectError(server.options({ ...given, password: 'secret' }));
         assert.ok(error instanceof ConnectionError, `${error}`);

@@ -106,4 +106,15 @@ class TlsServer {
   }
 }
 
-module.exports = { PASSWORD, SERVER_NAME, TlsServer };
+/** @param {Client} client @returns {Promise<string>} 'not-run': the server has cancelled its query */
+async function cancelled(client) {
+  const controller = new AbortController();
+  const asleep = client.query({ text: 'select pg_sleep(30)', signal: controller.signal });
+  setImmediate(() => controller.abort());
+  return asleep.then(
+    () => 'slept',
+    ({ outcome }) => outcome,
+  );
+}
+
+module.exports = { PASSWORD, SERVER_NAME, TlsServer, cancelled };
