@@ -1,0 +1,39 @@
+'use strict';
+
+// The kinds of actions that clients choose from, and how often.
+
+const { bySignal, byTime } = require('./cancels');
+const { copyFrom, copyRows, copyTo } = require('./copies');
+const { listen, notify, notifyInTransaction } = require('./notifications');
+const { batch, burst, cheapBurst, one, procedure, refusals } = require('./queries');
+const { stream } = require('./rows');
+const { openScript, script } = require('./scripts');
+const { borrow, ownClient, sharedSession } = require('./sessions');
+const { transaction } = require('./transactions');
+
+/** @type {[run: (action: any, place: any) => Promise<void>, weight: number][]} */
+const ACTIONS = [
+  [one, 10],
+  [burst, 8],
+  [cheapBurst, 8],
+  [batch, 6],
+  [transaction, 8],
+  [script, 2],
+  [openScript, 0.5],
+  [procedure, 1],
+  [refusals, 0.5],
+  [bySignal, 3],
+  [byTime, 2],
+  [stream, 2],
+  [copyFrom, 1.5],
+  [copyRows, 1],
+  [copyTo, 1],
+  [listen, 2],
+  [notify, 4],
+  [notifyInTransaction, 1.5],
+  [borrow, 8],
+  [ownClient, 2],
+  [sharedSession, 1],
+];
+
+module.exports = { ACTIONS };

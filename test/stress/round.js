@@ -1,0 +1,228 @@
+'use strict';
+
+// One round: pools and clients with random options work side by side in random weather; then everything
+// must come to rest, and the tables and what was heard must be what the promises have told.
+
+const fs = require('node:fs');
+const { setTimeout: delay } = require('node:timers/promises');
+const { ACTIONS } = require('./actions');
+const { checkSession } = require('./actions/sessions');
+const { Action } = require('./action');
+const { Ledger } = require('./ledger');
+const { Notices } = require('./notices');
+const { ClientPlace, PoolPlace } = require('./places');
+const { Random } = require('./random');
+const { PREFIX } = require('./schema');
+const { Storm, StormyRelay } = require('./storm');
+
+/** After which a round's parts choose. */
+const [OPTIONS, WEATHER, WORKERS, CUTS] = [1, 2, 3, 4];
+const REST_MILLIS = 15000;
+
+class Round {
+  ledger = new Ledger();
+  notices = new Notices();
+  /** @type {StormyRelay[]} */
+  relays = [];
+  /** @type {PoolPlace[]} */
+  pools = [];
+  /** Ends of pools that are under way. @type {Promise<void>[]} */
+  #endings = [];
+  #poolCount = 0;
+  #seed;
+
+  /**
+   * @param {number} seed of the run
+   * @param {number} number of the round
+   * @param {import('./journal').Journal} journal
+   * @param {import('./schema').Outside} outside
+   */
+  constructor(seed, number, journal, outside) {
+    this.#seed = [seed, number];
+    this.number = number;
+    this.journal = journal;
+    this.outside = outside;
+    this.applicationName = `${PREFIX}_${process.pid}_${number}`;
+    this.random = new Random(...this.#seed, OPTIONS);
+    this.isStormy = this.random.chance(0.65);
+    this.workerCount = this.random.small(2, 24);
+    this.actionCount = this.random.int(4, 30);
+  }
+
+  describe() {
+    const weather = this.isStormy ? 'stormy' : 'calm';
+    const { number, workerCount, actionCount } = this;
+    return `round ${number}: ${weather}, ${workerCount} workers, ${actionCount} actions each`;
+  }
+
+  async run() {
+    const descriptors = countDescriptors();
+    for (let index = 0; index < 2; ++index) {
+      const relay = await StormyRelay.open();
+      relay.random = new Random(...this.#seed, CUTS, index);
+      relay.tears = index === 1;
+      this.relays.push(relay);
+    }
+    for (let left = this.random.int(1, 3); left > 0; --left) this.#openPool(this.random.fork());
+    const storm = new Storm(this, new Random(...this.#seed, WEATHER));
+    storm.start();
+    const workers = Array.from({ length: this.workerCount }, (_, worker) => this.#work(worker));
+    await Promise.all(workers);
+    await storm.stop();
+    await Promise.all(this.#endings);
+    await this.#rest();
+    await storm.calm();
+    await this.#end();
+    await this.#compare();
+    await this.#untilTrue('all descriptors are closed', () => countDescriptors() <= descriptors);
+  }
+
+  // --- Clients and pools ----------------------------------------------------------
+
+  /** @param {number} worker */
+  async #work(worker) {
+    for (let index = 0; index < this.actionCount; ++index) {
+      const random = new Random(...this.#seed, WORKERS, worker, index);
+      const run = random.weighted(ACTIONS);
+      const pool = random.pick(this.pools);
+      await this.#act(`${this.number}/${worker}/${index}`, run, pool, random);
+    }
+  }
+
+  /**
+   * @param {string} name
+   * @param {(action: Action, pool: PoolPlace) => Promise<void>} run
+   * @param {PoolPlace} pool
+   * @param {Random} random
+   */
+  async #act(name, run, pool, random) {
+    const action = new Action(this, random, name, run.name);
+    action.log(pool.describe());
+    try {
+      await run(action, pool);
+    } catch (error) {
+      action.fault(`it has thrown ${error?.stack ?? error}`);
+    }
+    this.journal.end(action.entry);
+    if (random.chance(0.3)) await action.pause();
+  }
+
+  /** Directly, or by one of the relays. @param {Random} random */
+  pickRelay(random) {
+    return random.chance(0.5) ? random.pick(this.relays) : undefined;
+  }
+
+  /** @param {Random} random @param {number} [index] */
+  #openPool(random, index = this.pools.length) {
+    this.pools[index] = new PoolPlace(this, `pool ${++this.#poolCount}`, random);
+  }
+
+  /** Ends a pool that is in use; whoever comes now gets another one. @param {Random} random */
+  replacePool(random) {
+    const index = random.int(0, this.pools.length - 1);
+    const old = this.pools[index];
+    this.#openPool(random.fork(), index);
+    this.journal.noteWeather(`${old.name} is ended`);
+    this.journal.count('weather', 'pool ended');
+    this.#endings.push(this.#endPool(old));
+  }
+
+  /** @param {PoolPlace} place */
+  async #endPool({ name, on }) {
+    const entry = this.journal.begin(name, 'end()');
+    await on.end();
+    this.journal.end(entry);
+    const { totalCount, waitingCount } = on.stats();
+    if (totalCount !== 0 || waitingCount !== 0) {
+      entry.fault(`${totalCount} connections and ${waitingCount} waiting after the end`);
+    }
+  }
+
+  // --- At the end -----------------------------------------------------------------
+
+  /**
+   * @param {string} what
+   * @param {() => any} condition
+   */
+  async #untilTrue(what, condition) {
+    const giveUpAt = performance.now() + REST_MILLIS;
+    for (;;) {
+      const value = await condition();
+      if (value === true) return;
+      if (performance.now() > giveUpAt) {
+        this.journal.fault(`${this.describe()}: not ${what}: ${JSON.stringify(value)}`);
+        return;
+      }
+      await delay(10);
+    }
+  }
+
+  /** Nobody wants anything any more: pools know that, and so does the server. */
+  async #rest() {
+    for (const place of this.pools) {
+      await this.#untilTrue(`at rest, ${place.describe()}`, () => isAtRest(place.on.stats()));
+    }
+    await this.#untilTrue('all sessions idle', async () => {
+      const busy = (await this.outside.sessions()).filter(({ state }) => state !== 'idle');
+      return busy.length === 0 || busy;
+    });
+    for (const [index, place] of this.pools.entries()) {
+      const random = new Random(...this.#seed, OPTIONS, index);
+      await this.#act(`${this.number}/last`, checkEverySession, place, random);
+    }
+  }
+
+  async #end() {
+    await Promise.all(this.pools.map((pool) => this.#endPool(pool)));
+    await Promise.all(this.relays.map((relay) => relay.close()));
+    await this.#untilTrue('all sessions gone', async () => {
+      const left = await this.outside.sessions();
+      return left.length === 0 || left;
+    });
+  }
+
+  async #compare() {
+    for (const fault of this.notices.close()) this.journal.fault(fault);
+    const { units } = this.ledger;
+    for (const { told } of units) this.journal.count('told', told);
+    const counts = await this.outside.countEffects();
+    for (const { message, unit } of this.ledger.close(counts)) {
+      this.journal.fault(message, unit?.source);
+    }
+    await this.outside.clear();
+  }
+}
+
+/** All connections of a pool at once. @param {Action} action @param {PoolPlace} place */
+async function checkEverySession(action, place) {
+  const { options, codes } = place;
+  const count = Math.min(options.max, 1 + place.on.totalCount);
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: count }, () => place.on.connect()),
+  );
+  for (const { value: client, reason } of outcomes) {
+    if (client === undefined) {
+      action.settle('connect', place, reason);
+      continue;
+    }
+    const name = `client of ${place.name}`;
+    const lent = new ClientPlace(action.round, name, client, { options, codes, pool: place });
+    await checkSession(action, lent, place);
+    client.release();
+  }
+}
+
+/** @param {any} stats of a pool */
+function isAtRest({ waitingCount, connections }) {
+  const busy = connections.filter(
+    ({ inFlight, pending, expectedMillis, state }) =>
+      inFlight !== 0 || pending !== 0 || expectedMillis !== 0 || state !== 'shared',
+  );
+  return (waitingCount === 0 && busy.length === 0) || { waitingCount, busy };
+}
+
+function countDescriptors() {
+  return process.platform === 'linux' ? fs.readdirSync('/proc/self/fd').length : 0;
+}
+
+module.exports = { Round };

@@ -1,0 +1,132 @@
+'use strict';
+
+// `npm run test:stress -- --seed N --seconds S`: random clients against a server of our own, and whether
+// every promise has told the truth. It ends with exit code 1 and what led there when one has not.
+
+const { setTimeout: delay } = require('node:timers/promises');
+const { parseArgs } = require('node:util');
+const { startDatabase } = require('../../scripts/database');
+const { Journal } = require('./journal');
+const { Round } = require('./round');
+const { Outside } = require('./schema');
+
+const USAGE = `npm run test:stress -- [options]
+  --seed N      which random choices; printed first and last. Default: another one each time
+  --seconds S   for so long new rounds begin. Default: 60
+  --round R     this round alone, of the seed
+  --rounds R    so many rounds, however long they take
+  --patience S  seconds after which an action hangs. Default: 60
+  --quiet       no line for each round
+PG_CONDUIT_TEST_SERVER=installed or embedded chooses the server.`;
+
+const { values: given } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seconds: { type: 'string', default: '60' },
+    round: { type: 'string' },
+    rounds: { type: 'string' },
+    patience: { type: 'string', default: '60' },
+    quiet: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const SETTINGS = {
+  max_connections: 400,
+  deadlock_timeout: '50ms',
+  log_min_messages: 'fatal',
+  max_prepared_transactions: 0,
+};
+/** The process must end by itself within so long, when all is closed. */
+const EXIT_MILLIS = 15000;
+const WATCH_MILLIS = 1000;
+
+/** @param {string | undefined} text @param {number} otherwise */
+function readNumber(text, otherwise) {
+  const number = text === undefined ? otherwise : Number(text);
+  if (Number.isInteger(number) && number >= 0) return number;
+  console.error(USAGE);
+  return process.exit(2);
+}
+
+const seed = readNumber(given.seed, Math.floor(Math.random() * 2 ** 31));
+const journal = new Journal();
+/** @type {Round | undefined} */
+let current;
+
+/** Something hangs: what it is, and nothing can be closed any more. */
+async function giveUp(hanging, outside) {
+  for (const entry of hanging.slice(0, 5)) entry.fault('it hangs');
+  for (const { name, on } of current?.pools ?? []) {
+    journal.noteWeather(`${name}: ${JSON.stringify(on.stats())}`);
+  }
+  const sessions = await Promise.race([outside.sessions(), delay(2000, [])]);
+  for (const session of sessions) journal.noteWeather(JSON.stringify(session));
+  end();
+  process.exit(1);
+}
+
+function end() {
+  if (journal.faultCount > 0) {
+    console.log(journal.describeFaults());
+    console.log(`Again: npm run test:stress -- --seed ${seed} --round ${current?.number}`);
+    process.exitCode = 1;
+  }
+  console.log(journal.summary().join('\n'));
+  console.log(`${journal.faultCount} faults, seed ${seed}`);
+}
+
+async function main() {
+  if (given.help) {
+    console.log(USAGE);
+    return;
+  }
+  console.log(`seed ${seed}`);
+  const patienceMillis = 1000 * readNumber(given.patience, 60);
+  const endsAt = performance.now() + 1000 * readNumber(given.seconds, 60);
+  const first = readNumber(given.round, 0);
+  const count = given.round === undefined ? readNumber(given.rounds, 0) : 1;
+  const isMore = (number) => {
+    return count > 0 ? number < first + count : performance.now() < endsAt || number === first;
+  };
+
+  const onStray = (what) => (error) => journal.fault(`${what}: ${error?.stack ?? error}`);
+  process.on('unhandledRejection', onStray('unhandled rejection'));
+  process.on('uncaughtException', onStray('uncaught exception'));
+  process.on('warning', onStray('warning'));
+
+  const database = await startDatabase({ own: true, settings: SETTINGS });
+  process.env.PG_CONDUIT_TEST_URL = database.connectionString;
+  console.log(`PostgreSQL ${database.version}`);
+  const outside = await Outside.open();
+
+  const watch = setInterval(() => {
+    const now = performance.now();
+    const hanging = [...journal.running].filter(
+      ({ startedAt }) => now - startedAt > patienceMillis,
+    );
+    if (hanging.length > 0) giveUp(hanging, outside);
+  }, WATCH_MILLIS);
+  watch.unref();
+
+  for (let number = first; isMore(number) && journal.faultCount === 0; ++number) {
+    current = new Round(seed, number, journal, outside);
+    if (!given.quiet) console.log(current.describe());
+    await current.run();
+  }
+  clearInterval(watch);
+  await outside.close();
+  await database.stop();
+  end();
+  // It does not keep the process alive: whoever sees it fire, is kept by something else.
+  setTimeout(() => {
+    console.log(`the process does not end: ${process.getActiveResourcesInfo().join(', ')}`);
+    process.exit(1);
+  }, EXIT_MILLIS).unref();
+}
+
+main().catch((error) => {
+  console.error(error);
+  console.log(`seed ${seed}`);
+  process.exit(1);
+});
