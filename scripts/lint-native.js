@@ -1,6 +1,6 @@
 'use strict';
 
-// Checks the layout of src/ with clang-format and its code with clang-tidy. Run by `npm run lint`.
+// Checks the layout of C++ with clang-format and the code of src/ with clang-tidy. Run by `npm run lint`.
 //   --install  puts both tools, at pinned versions, into the git-ignored .venv
 //   --fix      lays the files out instead of complaining
 //   --format-only  leaves clang-tidy (slow, needs headers) out
@@ -11,6 +11,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { promisify } = require('node:util');
+const { nodeHeaders } = require('./native-headers');
 
 const ROOT = path.join(__dirname, '..');
 const VENV = path.join(ROOT, '.venv');
@@ -66,25 +67,6 @@ function findTool(name) {
   throw new LintError(
     `${name} was not found in .venv or on PATH: run \`node scripts/lint-native.js --install\`` +
       ' (it needs python3 with venv)',
-  );
-}
-
-function nodeHeaders() {
-  const version = process.versions.node;
-  const caches = [
-    path.join(os.homedir(), '.cache', 'node-gyp'),
-    path.join(os.homedir(), 'Library', 'Caches', 'node-gyp'),
-    path.join(process.env.LOCALAPPDATA || os.homedir(), 'node-gyp', 'Cache'),
-  ];
-  const candidates = [
-    process.env.npm_config_nodedir && path.join(process.env.npm_config_nodedir, 'include', 'node'),
-    path.join(path.dirname(fs.realpathSync(process.execPath)), '..', 'include', 'node'),
-    ...caches.map((cache) => path.join(cache, version, 'include', 'node')),
-  ];
-  const found = candidates.find((folder) => folder && fs.existsSync(path.join(folder, 'uv.h')));
-  if (found) return found;
-  throw new LintError(
-    `the headers of Node.js ${version} were not found: run \`npx node-gyp install\``,
   );
 }
 
@@ -147,7 +129,7 @@ function checkFormat(files, fix) {
     stdio: 'inherit',
   });
   if (result.status !== 0) {
-    throw new LintError('the layout of src/ differs: run `node scripts/lint-native.js --fix`');
+    throw new LintError('the layout differs: run `node scripts/lint-native.js --fix`');
   }
 }
 
@@ -192,8 +174,8 @@ async function main(args) {
     return;
   }
   const source = path.join(ROOT, 'src');
-  const files = listFiles(source, ['.cc', '.h']);
-  if (files.length === 0) return;
+  const folders = [source, path.join(ROOT, 'test', 'fuzz'), path.join(ROOT, 'test', 'native')];
+  const files = folders.flatMap((folder) => listFiles(folder, ['.cc', '.h']));
   checkFormat(files, args.includes('--fix'));
   if (args.includes('--fix') || args.includes('--format-only')) return;
   await checkTidy(listFiles(source, ['.cc']));
