@@ -105,10 +105,11 @@ class PoolPlace {
       this.relay?.options({ ...given, application_name }) ??
         withServer({ ...given, application_name }),
     );
-    if (hasSetUp)
+    if (hasSetUp) {
       this.on.on('connect', (client) =>
         client.query({ text: SETUP, timeoutMillis: 0 }).catch(() => {}),
       );
+    }
     if (random.chance(0.5)) this.on.on('error', () => {});
   }
 

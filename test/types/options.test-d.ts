@@ -87,7 +87,12 @@ expectAssignable<ClientOptions>({ ssl: { ca: 'PEM', servername: 'db', minVersion
 expectAssignable<ClientOptions>({
   ssl: { ca: ['PEM', Buffer.from('PEM')], cert: ['PEM'], key: [{ pem: 'PEM', passphrase: 'x' }] },
 });
-expectAssignable<TlsOptions>({ cert: 'PEM', key: Buffer.from('PEM'), passphrase: 'x', crl: ['PEM'] });
+expectAssignable<TlsOptions>({
+  cert: 'PEM',
+  key: Buffer.from('PEM'),
+  passphrase: 'x',
+  crl: ['PEM'],
+});
 expectAssignable<TlsMode>('verify-ca');
 expectAssignable<ClientOptions>({ types: new TypeOverrides() });
 expectAssignable<ClientOptions>({ types: { getTypeParser: () => (text: string) => text } });

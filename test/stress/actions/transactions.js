@@ -175,8 +175,9 @@ async function transaction(action, place) {
     action.settle('transaction', place, error, { unit, fails: hasFailed, codes });
   }
   if (error === undefined) {
-    if (hasFailed || breaksAtCommit)
+    if (hasFailed || breaksAtCommit) {
       action.fault('a transaction was committed in which something has failed');
+    }
     if (value !== attempts.length + 1) action.fault(`a transaction has returned ${value}`);
   }
   if (late !== undefined && random.chance(0.1)) await tooLate(action, place, late);
