@@ -7,10 +7,12 @@
 const SPECS = [
   'attribution',
   'batch',
+  'batch-deadlines',
   'cancel',
   'client',
   'connecting',
   'copy',
+  'copy-rows',
   'dates',
   'errors',
   'healing',
@@ -31,7 +33,10 @@ const SPECS = [
   'several-statements',
   'split-statements',
   'streams',
+  'sync-groups',
   'sync-groups-random',
+  'transaction',
+  'transaction-streams',
   'type-parsers',
 ];
 
