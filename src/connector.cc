@@ -80,6 +80,10 @@ void Connector::Advance(PostgresPollingStatusType state) {
     case PGRES_POLLING_OK:
       break;
   }
+  if (has_unasked_) {
+    Fail(kUnaskedAnswer);
+    return;
+  }
   if (PQsetnonblocking(conn_.get(), 1) != 0 || PQenterPipelineMode(conn_.get()) != 1) {
     Fail(PQerrorMessage(conn_.get()));
     return;
@@ -96,6 +100,10 @@ void Connector::Fail(const std::string& message) {
 
 void Connector::ReceiveNotice(void* connector, const PGresult* result) {
   auto* self = static_cast<Connector*>(connector);
+  if (IsUnaskedAnswer(result)) {
+    self->has_unasked_ = true;
+    return;
+  }
   self->context_.delivery->PushWithText(Event::kNotice, self->id_);
   PushErrorFields(result, self->context_.delivery);
 }

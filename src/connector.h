@@ -50,6 +50,7 @@ class Connector : public SocketWatcher::Owner {
   PipelineContext context_;
   int32_t id_;
   Owner* owner_;
+  bool has_unasked_ = false;
   ConnPtr conn_;
   std::shared_ptr<TlsFiles> files_;
   std::unique_ptr<SocketWatcher> watcher_;

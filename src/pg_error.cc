@@ -1,6 +1,8 @@
 // See pg_error.h.
 #include "pg_error.h"
 
+#include <string_view>
+
 namespace pg_conduit {
 
 void PushErrorFields(const PGresult* result, Delivery* delivery) {
@@ -32,6 +34,15 @@ void PushErrorFields(const PGresult* result, Delivery* delivery) {
     ++count;
   }
   delivery->Patch(count_at, count);
+}
+
+bool IsUnaskedAnswer(const PGresult* notice) {
+  // pqParseInput3, "arrived from server while idle". What a server says itself
+  // has an SQLSTATE.
+  static constexpr std::string_view kBegin = "message type 0x";
+  if (PQresultErrorField(notice, PG_DIAG_SQLSTATE) != nullptr) return false;
+  const char* message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  return message != nullptr && std::string_view(message).substr(0, kBegin.size()) == kBegin;
 }
 
 }  // namespace pg_conduit

@@ -12,4 +12,8 @@ namespace pg_conduit {
 // (PostgreSQL documentation, "Error and Notice Message Fields").
 void PushErrorFields(const PGresult* result, Delivery* delivery);
 
+// Whether a notice is libpq's own, about a message that came while nothing was
+// asked: an answer to nobody, which the next question would otherwise take.
+bool IsUnaskedAnswer(const PGresult* notice);
+
 }  // namespace pg_conduit

@@ -252,6 +252,10 @@ void Pipeline::Drain() {
     return;
   }
   TakeNotifications();
+  if (has_unasked_) {
+    Lose(kUnaskedAnswer);
+    return;
+  }
   // The server takes no more data: it drops what still comes.
   if (copy_ == CopyState::kIn && ErrorWaits(conn_.get())) {
     EndCopy(nullptr);
@@ -396,6 +400,10 @@ void Pipeline::TakeNotifications() {
 
 void Pipeline::ReceiveNotice(void* pipeline, const PGresult* result) {
   auto* self = static_cast<Pipeline*>(pipeline);
+  if (IsUnaskedAnswer(result)) {
+    self->has_unasked_ = true;
+    return;
+  }
   self->context_.delivery->PushWithText(Event::kNotice, self->id_);
   PushErrorFields(result, self->context_.delivery);
 }

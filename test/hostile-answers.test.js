@@ -149,6 +149,16 @@ const WRONG_AT_END = [
   ['half a notification', before('Z', m.message('A', Buffer.from('x'))), LOST],
 ];
 
+/** Answers to nobody. */
+const UNASKED = [
+  ['something unknown', [UNKNOWN]],
+  ['ReadyForQuery', [m.ready()]],
+  ['CommandComplete', [COMPLETE]],
+  ['a whole answer', [OTHER_ROWS, OTHER_ROW, COMPLETE, m.ready()]],
+  ['CopyInResponse', [m.copyResponse('G')]],
+  ['AuthenticationOk', [m.AUTHENTICATION_OK]],
+];
+
 describe('A server that answers wrongly', () => {
   const script = useScript();
 
@@ -184,6 +194,68 @@ describe('A server that answers wrongly', () => {
       }
     });
   }
+
+  describe('when it was asked nothing', () => {
+    for (const [what, said] of UNASKED) {
+      it(`loses the connection with ${what}, before somebody takes it for his own`, async () => {
+        const pool = script.newPool();
+        assertOwn(await echo(pool, 1), 1);
+        const told = seen(pool, 'error');
+        script.server.say(Buffer.concat(said));
+        await inTime('the error event', told);
+        assertOwn(await inTime('a query', echo(pool, 2)), 2);
+        assert.equal(script.server.count, 2);
+      });
+
+      it(`loses the connection with ${what} right behind the answer to another query`, async () => {
+        const pool = script.newPool();
+        script.server.reply = once((sane) => [...sane, ...said]);
+        assertOwn(await inTime('a query', echo(pool, 1)), 1);
+        assertOwn(await inTime('a query', echo(pool, 2)), 2);
+        assert.equal(script.server.count, 2);
+      });
+
+      it(`is not connected to when it has sent ${what} besides`, async () => {
+        const { handshake } = script.server;
+        script.server.handshake = [(body) => [...handshake[0](body), ...said]];
+        const client = script.newClient();
+        const error = await errorOf(inTime('connect', client.connect()));
+        assert.match(error.message, /an answer that nobody asked for/);
+        assert.equal(error.outcome, 'not-run');
+      });
+    }
+
+    it('may send notices, settings and notifications', async () => {
+      const client = await script.connect();
+      const told = { notice: [], notification: [] };
+      for (const [event, list] of Object.entries(told)) client.on(event, (one) => list.push(one));
+      script.server.say(
+        Buffer.concat([
+          m.notice({ S: 'NOTICE', V: 'NOTICE', C: '00000', M: 'hello' }),
+          m.notice({ S: 'NOTICE', M: 'a pooler that gives no SQLSTATE' }),
+          m.parameterStatus('application_name', 'x'),
+          m.notification(7, 'channel', 'payload'),
+        ]),
+      );
+      await until('all are there', () => told.notice.length === 2 && told.notification.length > 0);
+      assert.equal(told.notice[0].message, 'hello');
+      assert.equal(told.notification[0].payload, 'payload');
+      assertOwn(await inTime('a query', echo(client, 1)), 1);
+      assert.equal(script.server.count, 1);
+    });
+
+    it('may send an error, which is the reason when it closes', async () => {
+      const client = await script.connect();
+      /** @type {any[]} */
+      const errors = [];
+      client.on('error', (error) => errors.push(error));
+      script.server.say(m.errorMessage({ S: 'FATAL', V: 'FATAL', C: '57P01', M: 'maintenance' }));
+      for (const session of script.server.sessions) session.end();
+      await until('it is told', () => errors.length === 1);
+      assert.match(errors[0].message, /maintenance/);
+      assert.equal(errors[0].cause.code, '57P01');
+    });
+  });
 
   describe('about transactions', () => {
     for (const status of ['T', 'E', '?', '\0']) {

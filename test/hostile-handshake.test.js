@@ -256,18 +256,26 @@ describe('A server that is connected to', () => {
       });
     }
 
-    it('may decline, unless it is required, also with bytes behind', async () => {
-      for (const said of [[], SESSION]) {
-        script.server.tls = Buffer.concat([Buffer.from('N'), ...said]);
-        for (const sslmode of SECURE) {
-          const error = await failure(says(...SESSION), { sslmode });
-          assert.match(error.message, /server does not support SSL, but SSL was required/);
-        }
-        for (const sslmode of [...INSECURE, 'prefer']) {
-          const client = await script.connect({ sslmode });
-          assertOwn(await inTime('a query', echo(client, 1)), 1);
-        }
+    it('may decline, unless it is required', async () => {
+      for (const sslmode of SECURE) {
+        const error = await failure(says(...SESSION), { sslmode });
+        assert.match(error.message, /server does not support SSL, but SSL was required/);
       }
+      script.server.recover();
+      for (const sslmode of [...INSECURE, 'prefer']) {
+        const client = await script.connect({ sslmode });
+        assertOwn(await inTime('a query', echo(client, 1)), 1);
+      }
+    });
+
+    it('is refused when it declines and sends answers behind its N', async () => {
+      script.server.tls = Buffer.concat([Buffer.from('N'), ...SESSION]);
+      const required = /server does not support SSL, but SSL was required/;
+      for (const sslmode of SECURE) {
+        assert.match((await failure(says(...SESSION), { sslmode })).message, required);
+      }
+      const unasked = /an answer that nobody asked for/;
+      assert.match((await failure(says(...SESSION), { sslmode: 'prefer' })).message, unasked);
     });
 
     it('is refused when it sends bytes behind its S, which are not encrypted', async () => {
