@@ -84,6 +84,10 @@ void Connector::Advance(PostgresPollingStatusType state) {
     Fail(kUnaskedAnswer);
     return;
   }
+  if (!SpeaksUtf8(conn_.get())) {
+    Fail(kOtherEncoding);
+    return;
+  }
   if (PQsetnonblocking(conn_.get(), 1) != 0 || PQenterPipelineMode(conn_.get()) != 1) {
     Fail(PQerrorMessage(conn_.get()));
     return;

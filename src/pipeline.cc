@@ -46,6 +46,11 @@ bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::k
 
 }  // namespace
 
+bool SpeaksUtf8(const PGconn* conn) {
+  static const int kUtf8 = pg_char_to_encoding("UTF8");
+  return PQclientEncoding(conn) == kUtf8 || PQparameterStatus(conn, "client_encoding") == nullptr;
+}
+
 Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
                    std::shared_ptr<TlsFiles> files)
     : context_(context), id_(id), conn_(std::move(conn)), files_(std::move(files)) {
@@ -229,6 +234,10 @@ void Pipeline::Drain() {
     ResultPtr result(PQgetResult(conn_.get()));
     // At its end libpq forgets its queue and answers anything it is asked.
     if (PQstatus(conn_.get()) == CONNECTION_BAD) break;
+    if (!SpeaksUtf8(conn_.get())) {
+      Lose(kOtherEncoding);
+      return;
+    }
     if (result != nullptr) {
       TakeResult(std::move(result));
       continue;
@@ -254,6 +263,10 @@ void Pipeline::Drain() {
   TakeNotifications();
   if (has_unasked_) {
     Lose(kUnaskedAnswer);
+    return;
+  }
+  if (!SpeaksUtf8(conn_.get())) {
+    Lose(kOtherEncoding);
     return;
   }
   // The server takes no more data: it drops what still comes.

@@ -53,8 +53,15 @@ struct ParamArrays {
   const int* formats;
 };
 
-// Why a connection cannot be trusted with another query.
+// Why a connection cannot be trusted with another query, or another value.
 constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody asked for";
+constexpr char kOtherEncoding[] =
+    "the server's client_encoding is not UTF8 any more, and texts would be misread on both sides: "
+    "leave it as it is";
+
+// False when the session has been brought to another client_encoding. A server
+// that tells none is believed.
+bool SpeaksUtf8(const PGconn* conn);
 
 // Of a Sync that nobody waits for.
 constexpr int32_t kNoSlot = -1;

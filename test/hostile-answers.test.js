@@ -130,6 +130,18 @@ const WRONG = [
   ],
   ['two errors', () => [FAILURE, FAILURE, m.ready()], '22012 not-run', OWN],
   [
+    'client_encoding of another kind',
+    before('Z', m.parameterStatus('client_encoding', 'LATIN1')),
+    LOST,
+    LOST,
+  ],
+  [
+    'client_encoding of another kind before the rows',
+    before('D', m.parameterStatus('client_encoding', 'LATIN1')),
+    LOST,
+    LOST,
+  ],
+  [
     'settings without harm',
     before('D', [
       m.parameterStatus('client_encoding', 'UTF8'),
@@ -254,6 +266,16 @@ describe('A server that answers wrongly', () => {
       await until('it is told', () => errors.length === 1);
       assert.match(errors[0].message, /maintenance/);
       assert.equal(errors[0].cause.code, '57P01');
+    });
+
+    it('cannot change client_encoding', async () => {
+      const client = await script.connect();
+      const told = seen(client, 'error');
+      script.server.say(m.parameterStatus('client_encoding', 'SJIS'));
+      await inTime('the error event', told);
+      const error = await errorOf(echo(client, 1));
+      assert.match(error.message, /client_encoding is not UTF8/);
+      assert.equal(error.outcome, 'not-run');
     });
   });
 

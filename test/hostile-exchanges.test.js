@@ -130,6 +130,10 @@ describe('A server that answers wrongly', () => {
       ['CopyBothResponse', before('D', m.copyResponse('W'))],
       ['a row of another width', instead('D', OTHER_ROW)],
       ['a message of negative length', before('D', m.withLength('D', -1))],
+      [
+        'client_encoding of another kind',
+        before('D', m.parameterStatus('client_encoding', 'BIG5')),
+      ],
     ]) {
       it(`rejects with ${what}`, async () => {
         const client = await script.connect();
