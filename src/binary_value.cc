@@ -93,6 +93,7 @@ bool AppendUuid(std::string_view value, std::string* out) {
 bool AppendNumeric(std::string_view value, std::string* out) {
   constexpr size_t kHeader = 8;
   constexpr int kMaxScale = 0x3FFF;
+  constexpr int kMaxGroup = 9999;
   if (value.size() < kHeader) return false;
   const int digits = ReadUint16(value, 0);
   const int weight = static_cast<int16_t>(ReadUint16(value, 2));
@@ -114,6 +115,9 @@ bool AppendNumeric(std::string_view value, std::string* out) {
       return true;
     default:
       return false;
+  }
+  for (int index = 0; index < digits; ++index) {
+    if (ReadUint16(value, kHeader + static_cast<size_t>(index) * 2) > kMaxGroup) return false;
   }
   const auto group = [&](int index) -> int {
     if (index < 0 || index >= digits) return 0;

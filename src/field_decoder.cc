@@ -255,8 +255,8 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       return true;
     }
     case Codec::kTextBool:
-      if (size != 1) return false;
-      *cell = PackPair(value[0] == 't', 0);
+      if (value != "t" && value != "f") return false;
+      *cell = PackPair(value == "t", 0);
       return true;
     case Codec::kTextFloat: {
       double number = 0;

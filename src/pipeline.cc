@@ -313,8 +313,10 @@ void Pipeline::TakeResult(ResultPtr result) {
     case PGRES_COMMAND_OK:
       if (head.phase == Phase::kParse) {
         delivery->Push(Event::kParsed, head.slot);
-      } else if (head.phase == Phase::kExecute || head.phase == Phase::kSimple) {
-        TakeCommandTag(result.get(), head.slot);
+      } else if (HasRows(head.phase) && !TakeCommandTag(result.get(), head.slot)) {
+        // Somebody waits for a result, whatever it is called.
+        delivery->Push(Event::kCompleteOther, head.slot);
+        delivery->PushText("");
       }
       break;
     case PGRES_EMPTY_QUERY:
