@@ -5,6 +5,7 @@
 // two tables of numbers by which the addon names them: slots (queries in flight)
 // and connection ids. Used by connection.js.
 
+const { randomBytes } = require('node:crypto');
 const binding = require('./binding');
 const { Shape, Field } = require('./row-builder');
 const { tick } = require('./tick-buffer');
@@ -113,13 +114,26 @@ const chunk = {
 };
 
 /**
- * @param {string} text an array whose last element is the count of the others
+ * Stands between the JSON of different queries. A server that knew it could send what is no JSON and
+ * take values of others along, which may come from other servers.
+ */
+const JSON_GUARD = randomBytes(12).toString('base64');
+
+/**
+ * @param {string} text an array, guards among its values, that ends in the count of its guards and
+ *   that of values and guards
  * @returns {unknown[] | null} null when a value is not JSON, or is more than one value
  */
 function parseJsonArray(text) {
   try {
     const values = JSON.parse(text);
-    return values.pop() === values.length ? values : null;
+    const count = values.pop();
+    let guards = values.pop();
+    if (values.length !== count) return null;
+    for (let index = 1; guards > 0 && index < count; ++index) {
+      if (values[index] === JSON_GUARD) --guards;
+    }
+    return guards === 0 ? values : null;
   } catch {
     return null;
   }
@@ -390,7 +404,7 @@ function lost(at) {
   return 5 + count;
 }
 
-binding.setup(tick, deliver);
+binding.setup(tick, deliver, JSON.stringify(JSON_GUARD));
 
 module.exports = {
   takeSlot,

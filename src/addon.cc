@@ -12,9 +12,11 @@ namespace pg_conduit {
 
 namespace {
 
-// setup(tick: { text: string }, deliver: Function): void
+// setup(tick: { text: string }, deliver: Function, jsonGuard: string): void;
+// the guard is JSON, in ASCII.
 void JS_Setup(const Napi::CallbackInfo& info) {
-  AddonData::Get(info.Env())->Setup(info[0].As<Napi::Object>(), info[1].As<Napi::Function>());
+  AddonData::Get(info.Env())->Setup(info[0].As<Napi::Object>(), info[1].As<Napi::Function>(),
+                                   info[2].As<Napi::String>().Utf8Value());
 }
 
 // setBuffers(commands: Int32Array, bytes: Uint8Array): void

@@ -109,7 +109,8 @@ void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
   };
 }
 
-void AddonData::Setup(Napi::Object tick, Napi::Function deliver) {
+void AddonData::Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard) {
+  delivery_.SetJsonGuard(std::move(json_guard));
   tick_ = Napi::Persistent(tick);
   deliver_ = Napi::Persistent(deliver);
   async_context_ = std::make_unique<Napi::AsyncContext>(env_, "pg-conduit");

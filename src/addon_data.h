@@ -35,7 +35,7 @@ class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
 
   // `tick`: the object whose `text` property collects the tick's texts;
   // `deliver`: called once for each delivery.
-  void Setup(Napi::Object tick, Napi::Function deliver);
+  void Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard);
   // The memory that lib/tick-buffer.js writes commands and bytes to.
   void SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes);
   // Hands the tick's commands to libpq.

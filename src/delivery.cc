@@ -162,10 +162,45 @@ TextChunk& Delivery::NextChunk() {
   return chunks_[chunk_count_++];
 }
 
+void Delivery::BeginResult() {
+  if (chunk_count_ == 0) return;
+  TextChunk& chunk = chunks_[chunk_count_ - 1];
+  chunk.is_guard_due = chunk.json_count > 0;
+}
+
+bool Delivery::AppendJson(std::string_view text, uint64_t* cell) {
+  constexpr size_t kMore = 32;  // brackets, commas, quotes and counts
+  TextChunk& chunk = this->text();
+  if (chunk.json.size() + text.size() + json_guard_.size() + kMore > kMaxStringLength) return false;
+  size_t units = text.size();
+  if (!IsAscii(text)) {
+    std::u16string scratch;
+    units = AppendUtf16(text, &scratch);
+  }
+  const auto add = [&chunk](char before, std::string_view value, size_t value_units) {
+    chunk.json.push_back(before);
+    chunk.json.append(value);
+    chunk.json_units += 1 + value_units;
+    return chunk.json_count++;
+  };
+  if (chunk.is_guard_due) {
+    add(',', json_guard_, json_guard_.size());
+    ++chunk.json_guards;
+    chunk.is_guard_due = false;
+  }
+  const int32_t index = add(chunk.json_count == 0 ? '[' : ',', text, units);
+  const auto at = static_cast<int32_t>(chunk.json_units - units);
+  const int32_t pairs[] = {index, 0, at, static_cast<int32_t>(units)};
+  std::memcpy(cell, pairs, sizeof(pairs));
+  return true;
+}
+
 void Delivery::FinishJson() {
   for (size_t index = 0; index < chunk_count_; ++index) {
     TextChunk& chunk = chunks_[index];
     if (chunk.json_count == 0) continue;
+    chunk.json.push_back(',');
+    chunk.json.append(std::to_string(chunk.json_guards));
     chunk.json.push_back(',');
     chunk.json.append(std::to_string(chunk.json_count));
     chunk.json.push_back(']');
@@ -182,6 +217,8 @@ void Delivery::Clear() {
     ClearAndShrink(&chunk.json);
     ClearAndShrink(&chunk.bytes);
     chunk.json_count = 0;
+    chunk.json_guards = 0;
+    chunk.is_guard_due = false;
     chunk.json_units = 0;
   }
   if (chunks_.size() > kKeptChunks) chunks_.resize(kKeptChunks);

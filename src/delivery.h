@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wire_format.h"
@@ -19,9 +20,11 @@ namespace pg_conduit {
 struct TextChunk {
   std::string ascii;
   std::u16string wide;
-  std::string json;  // "[value,value", ended by FinishJson
+  std::string json;  // "[value,value,guard,value", ended by FinishJson
   std::string bytes;
-  int32_t json_count = 0;
+  int32_t json_count = 0;  // of values and guards
+  int32_t json_guards = 0;
+  bool is_guard_due = false;  // before the next value
   uint64_t json_units = 0;  // UTF-16 units in `json`
 };
 
@@ -76,8 +79,15 @@ class Delivery {
   // Ends the current chunk. Call between events, never inside one.
   TextChunk& NextChunk();
 
-  // Ends each chunk's JSON array with the count of its values, by which
-  // JavaScript sees whether each of them was one value.
+  // What follows belongs to another query. Between the JSON of two of them
+  // stands a guard, a string that no server can guess: whoever sends what is
+  // not JSON ("[1", and later "2]") may not take a neighbour's value along.
+  void BeginResult();
+  void SetJsonGuard(std::string guard) { json_guard_ = std::move(guard); }
+  // False when the string would be longer than V8 allows.
+  bool AppendJson(std::string_view text, uint64_t* cell);
+  // Ends each chunk's JSON array with the counts of its guards, and of all of
+  // it, by which JavaScript sees whether each value was one value.
   void FinishJson();
 
   // Forgets what was delivered; memory that one large delivery needed is
@@ -89,6 +99,7 @@ class Delivery {
   std::vector<uint64_t> cells_;
   std::vector<TextChunk> chunks_;  // reused: only chunk_count_ are in use
   size_t chunk_count_ = 0;
+  std::string json_guard_;
   size_t copy_end_ = 0;  // where the latest kCopyData ends, 0 when there is none
 };
 

@@ -86,24 +86,6 @@ bool PutText(std::string_view text, Delivery* delivery, uint64_t* cell) {
   return true;
 }
 
-bool PutJson(std::string_view text, Delivery* delivery, uint64_t* cell) {
-  TextChunk& chunk = delivery->text();
-  constexpr size_t kEnd = 32;  // brackets, comma and count
-  if (chunk.json.size() + text.size() + kEnd > Delivery::kMaxStringLength) return false;
-  size_t units = text.size();
-  if (!IsAscii(text)) {
-    std::u16string scratch;
-    units = AppendUtf16(text, &scratch);
-  }
-  chunk.json.push_back(chunk.json_count == 0 ? '[' : ',');
-  ++chunk.json_units;
-  cell[0] = PackPair(chunk.json_count++, 0);
-  cell[1] = PackPair(static_cast<int32_t>(chunk.json_units), static_cast<int32_t>(units));
-  chunk.json.append(text);
-  chunk.json_units += units;
-  return true;
-}
-
 bool PutBytes(std::string_view value, Delivery* delivery, uint64_t* cell) {
   std::string& bytes = delivery->text().bytes;
   if (bytes.size() + value.size() > std::numeric_limits<int32_t>::max()) return false;
@@ -279,10 +261,10 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
     case Codec::kTextBytes:
       return PutTextBytes(value, delivery, cell);
     case Codec::kJson:
-      return PutJson(value, delivery, cell);
+      return delivery->AppendJson(value, cell);
     case Codec::kBinaryJsonb:
       if (size < 1 || static_cast<uint8_t>(value[0]) != kJsonbVersion) return false;
-      return PutJson(value.substr(1), delivery, cell);
+      return delivery->AppendJson(value.substr(1), cell);
     case Codec::kBinaryInt2:
       if (size != 2) return false;
       *cell = PackPair(static_cast<int16_t>(ReadBigEndian(value)), 0);

@@ -22,6 +22,7 @@ void AppendInt(std::string* key, int32_t value) {
 
 void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
   const Shape& shape = FindShape(result, flags);
+  delivery_->BeginResult();
   const int rows = PQntuples(result);
   int segment_start = 0;
   size_t first_cell = delivery_->cell_count();
