@@ -40,7 +40,6 @@ constexpr KnownTag kKnownTags[] = {
     {"MERGE ", CommandTag::kMerge},
 };
 
-constexpr char kMismatch[] = "the server's answers do not match what was sent";
 
 bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
 
@@ -361,12 +360,16 @@ void Pipeline::TakeSync() {
     Lose(kMismatch);
     return;
   }
+  // Known only when nothing else is running.
+  const int32_t transaction =
+      fifo_.size() == 1 ? static_cast<int32_t>(PQtransactionStatus(conn_.get())) : -1;
+  if (transaction == PQTRANS_UNKNOWN) {
+    Lose(kMismatch);
+    return;
+  }
   const int32_t slot = fifo_.front().slot;
   const int32_t cost = CostMicros(fifo_.front().sent_at);
   fifo_.pop_front();
-  // Known only when nothing else is running.
-  const int32_t transaction =
-      fifo_.empty() ? static_cast<int32_t>(PQtransactionStatus(conn_.get())) : -1;
   if (slot != kNoSlot) context_.delivery->Push(Event::kSync, slot, transaction, cost);
 }
 

@@ -54,6 +54,7 @@ struct ParamArrays {
 };
 
 // Why a connection cannot be trusted with another query, or another value.
+constexpr char kMismatch[] = "the server's answers do not match what was sent";
 constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody asked for";
 constexpr char kOtherEncoding[] =
     "the server's client_encoding is not UTF8 any more, and texts would be misread on both sides: "

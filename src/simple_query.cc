@@ -32,6 +32,11 @@ void Pipeline::StartSimple() {
 }
 
 void Pipeline::EndSimple() {
+  const int32_t transaction = PQtransactionStatus(conn_.get());
+  if (transaction == PQTRANS_UNKNOWN) {
+    Lose(kMismatch);
+    return;
+  }
   const int32_t slot = fifo_.front().slot;
   const int32_t cost = CostMicros(fifo_.front().sent_at);
   fifo_.pop_front();
@@ -40,7 +45,7 @@ void Pipeline::EndSimple() {
     Lose(PQerrorMessage(conn_.get()));
     return;
   }
-  context_.delivery->Push(Event::kSync, slot, PQtransactionStatus(conn_.get()), cost);
+  context_.delivery->Push(Event::kSync, slot, transaction, cost);
 }
 
 bool Pipeline::TakeCopyData() {
