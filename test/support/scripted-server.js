@@ -50,6 +50,7 @@ class Session {
   #socket;
   #rest = Buffer.alloc(0);
   #handshake;
+  #cutAt;
   /** Bytes that have been said. */
   said = 0;
   #isOver = false;
@@ -68,7 +69,10 @@ class Session {
     this.#server = server;
     this.#socket = socket;
     this.#handshake = [...server.handshake];
+    this.#cutAt = server.cutAt;
+    server.cutAt = Infinity;
     socket.setNoDelay(true);
+    if (this.#cutAt === 0) this.end(server.cutBy);
     this.#listen();
   }
 
@@ -80,14 +84,14 @@ class Session {
   say(said) {
     if (said === undefined || this.#isOver) return;
     const bytes = Array.isArray(said) ? Buffer.concat(said) : said;
-    const left = this.#server.cutAt - this.said;
+    const left = this.#cutAt - this.said;
     this.said += bytes.length;
     if (bytes.length < left) {
       this.#socket.write(bytes);
       return;
     }
-    this.#socket.write(bytes.subarray(0, left), () => this.end(this.#server.cutBy));
     this.#isOver = true;
+    this.#socket.write(bytes.subarray(0, left), () => this.end(this.#server.cutBy));
   }
 
   /** @param {'end' | 'reset'} [how] */
@@ -261,17 +265,17 @@ class ScriptedServer extends Relay {
   reply = (sane) => sane;
   /** Answers to texts of a test's own. @type {Record<string, (values: any[], isBinary: boolean) => Answer>} */
   statements = {};
-  /** With it a connection ends after so many bytes. */
+  /** After so many bytes the next connection ends: by its end, or by a reset. */
   cutAt = Infinity;
-  /** How: by its end, or by a reset. @type {'end' | 'reset'} */
+  /** @type {'end' | 'reset'} */
   cutBy = 'end';
   /** @type {Set<Session>} */
   sessions = new Set();
 
   /** Sane again, from now on. */
   recover() {
-    const { tls, secure, handshake, reply, cutAt } = new ScriptedServer();
-    Object.assign(this, { tls, secure, handshake, reply, cutAt });
+    const { tls, secure, handshake, reply } = new ScriptedServer();
+    Object.assign(this, { tls, secure, handshake, reply });
   }
 
   /** @param {Record<string, any>} [given] */
