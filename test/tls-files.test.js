@@ -8,6 +8,7 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { libpqVersion } = require('../lib/binding');
 const { runFixture } = require('./support/outside');
 const { TlsServer } = require('./support/tls-server');
 
@@ -84,7 +85,10 @@ describe('Keys in memory', function () {
   it('are never taken for another file, when somebody closes their descriptors', async () => {
     const { result } = await run('robbed', {});
     assert.deepEqual(result.reused, result.robbed);
-    assert.equal(result.refusal, 'the server could not be asked to cancel in time');
+    // Before libpq 17 a cancel request is sent without TLS.
+    const refusal =
+      libpqVersion >= 170000 ? 'the server could not be asked to cancel in time' : undefined;
+    assert.equal(result.refusal, refusal);
     assert.equal(result.outcome, 'not-run');
   });
 });

@@ -35,6 +35,8 @@ const SPECS = [
   'streams',
   'sync-groups',
   'sync-groups-random',
+  'tls',
+  'tls-traffic',
   'transaction',
   'transaction-streams',
   'type-parsers',
