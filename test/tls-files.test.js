@@ -1,10 +1,12 @@
 'use strict';
 
 // Certificates and keys in memory, which libpq takes as files only: where they can be seen, and that
-// nothing of them remains, however a connection or the process ends. In child processes with a
-// folder of their own for temporary files.
+// nothing of them remains, however a connection or the process ends. And a key in a file whose
+// passphrase is missing. In child processes with a folder of their own for temporary files.
 
 const assert = require('node:assert/strict');
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
@@ -90,5 +92,31 @@ describe('Keys in memory', function () {
       libpqVersion >= 170000 ? 'the server could not be asked to cancel in time' : undefined;
     assert.equal(result.refusal, refusal);
     assert.equal(result.outcome, 'not-run');
+  });
+
+  it('are not asked for at the terminal: a key in a file whose passphrase is missing is refused', async () => {
+    const { certFile: sslcert, keyFile: sslkey } = server.authority
+      .issue('by_certificate')
+      .encrypted('geheim');
+    const given = server.options({ user: 'by_certificate', sslcert, sslkey });
+    const script = `
+      const { Client } = require(${JSON.stringify(path.join(__dirname, '..'))});
+      new Client(${JSON.stringify(given)}).connect().catch((error) => {
+        console.log(error.message);
+        process.exit();
+      });`;
+    // Without a terminal OpenSSL would ask its standard input, which says nothing here.
+    const child = spawn(process.execPath, ['-e', script], { detached: true });
+    const deadline = setTimeout(() => child.kill('SIGKILL'), 20000);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (bytes) => {
+        output += bytes;
+      });
+    }
+    const [code] = await once(child, 'close');
+    clearTimeout(deadline);
+    assert.equal(code, 0, output);
+    assert.match(output, /could not load private key file.*sslpassword/s);
   });
 });

@@ -5,9 +5,6 @@
 // is in tls-traffic.test.js, what remains of keys in tls-files.test.js.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
-const { once } = require('node:events');
-const path = require('node:path');
 const tls = require('node:tls');
 const { inspect } = require('node:util');
 const { Client, ConnectionError, OptionError, Pool } = require('..');
@@ -135,10 +132,10 @@ describe('TLS', function () {
     it('with nothing of ours as a matter of course: ssl: true, {}, ?ssl=true', async () => {
       const url = server.database.connectionString;
       const reason = HAS_SYSTEM ? /certificate verify failed/ : /"system" does not exist/;
-      for (const ssl of [true, 'true', {}, { require: true }, { rejectUnauthorized: true }]) {
+      for (const ssl of [true, 'true', { require: true, rejectUnauthorized: true }]) {
         await refused({ ssl }, reason);
       }
-      for (const parameter of ['ssl=true', 'ssl=1', 'ssl=true&application_name=x']) {
+      for (const parameter of ['ssl=true&application_name=x', 'ssl=1']) {
         await refused({ ssl: undefined, connectionString: `${url}&${parameter}` }, reason);
       }
     });
@@ -211,8 +208,8 @@ describe('TLS', function () {
       const ssl = server.ssl();
       for (const value of ['true', 'false', '0', 'no-verify', 'require']) {
         assert.equal((await server.seen({ connectionString: url(`ssl=${value}`), ssl })).ssl, true);
-        await refused({ connectionString: url(`ssl=${value}`), ssl: true }, /certificate|"system"/);
       }
+      await refused({ connectionString: url('ssl=no-verify'), ssl: true }, /certificate|"system"/);
       // What sslmode says in the same string is more exact.
       const both = { ssl: undefined, connectionString: url('sslmode=require&ssl=true') };
       assert.equal((await server.seen(both)).ssl, true);
@@ -406,30 +403,6 @@ describe('TLS', function () {
           for (const client of clients) client.release();
         }),
       );
-    });
-
-    it('and never asks the terminal for the passphrase of a key', async () => {
-      const { certFile: sslcert, keyFile: sslkey } = mine.encrypted('geheim');
-      const options = server.options({ user, sslcert, sslkey });
-      const script = `
-        const { Client } = require(${JSON.stringify(path.join(__dirname, '..'))});
-        new Client(${JSON.stringify(options)}).connect().catch((error) => {
-          console.log(error.message);
-          process.exit();
-        });`;
-      // Without a terminal OpenSSL would ask its standard input, which says nothing here.
-      const child = spawn(process.execPath, ['-e', script], { detached: true });
-      const deadline = setTimeout(() => child.kill('SIGKILL'), 20000);
-      let output = '';
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.on('data', (bytes) => {
-          output += bytes;
-        });
-      }
-      const [code] = await once(child, 'close');
-      clearTimeout(deadline);
-      assert.equal(code, 0, output);
-      assert.match(output, /could not load private key file.*sslpassword/s);
     });
   });
 
