@@ -64,11 +64,11 @@ class Journal {
     this.running.delete(entry);
   }
 
-  /** @param {string} kind @param {string} outcome */
-  count(kind, outcome) {
+  /** @param {string} kind @param {string} outcome @param {number} [more] */
+  count(kind, outcome, more = 1) {
     let outcomes = this.counts.get(kind);
     if (outcomes === undefined) this.counts.set(kind, (outcomes = new Map()));
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + more);
   }
 
   /** @param {string} text */

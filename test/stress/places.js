@@ -68,7 +68,7 @@ function poolOptions(random) {
       min: random.pick([0, 0, 0, 1, 2]),
       syncGroup: random.pick(['off', 'reads', 'all', 'all']),
       maxInFlight: random.pick([1, 3, 40, 1024, 1024]),
-      maxWaiting: random.chance(0.1) ? random.int(1, 40) : Infinity,
+      maxWaiting: random.chance(0.05) ? random.int(1, 100) : Infinity,
       maxUses: random.chance(0.3) ? random.int(1, 300) : Infinity,
       maxLifetimeSeconds: random.chance(0.2) ? 1 : 0,
       idleTimeoutMillis: random.pick([1, 20, 200, 10000, 0]),
@@ -93,6 +93,10 @@ class PoolPlace {
    */
   constructor(round, name, random) {
     const { isSerializable, hasSetUp, resets, given } = poolOptions(random);
+    // Few connections, for many who may share a Sync.
+    if (round.theme === 'groups') {
+      Object.assign(given, { max: random.int(1, 2), syncGroup: 'all', maxInFlight: 1024 });
+    }
     this.round = round;
     this.name = name;
     this.hasSetUp = hasSetUp;

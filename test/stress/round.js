@@ -5,7 +5,7 @@
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');
-const { ACTIONS } = require('./actions');
+const { THEMES, actionsFor } = require('./actions');
 const { checkSession } = require('./actions/sessions');
 const { Action } = require('./action');
 const { Ledger } = require('./ledger');
@@ -45,14 +45,16 @@ class Round {
     this.applicationName = `${PREFIX}_${process.pid}_${number}`;
     this.random = new Random(...this.#seed, OPTIONS);
     this.isStormy = this.random.chance(0.65);
+    this.theme = this.random.pick(Object.keys(THEMES));
+    this.actions = actionsFor(this.theme);
     this.workerCount = this.random.small(2, 24);
     this.actionCount = this.random.int(4, 30);
   }
 
   describe() {
     const weather = this.isStormy ? 'stormy' : 'calm';
-    const { number, workerCount, actionCount } = this;
-    return `round ${number}: ${weather}, ${workerCount} workers, ${actionCount} actions each`;
+    const { number, theme, workerCount, actionCount } = this;
+    return `round ${number}: ${theme}, ${weather}, ${workerCount} workers, ${actionCount} actions each`;
   }
 
   async run() {
@@ -83,7 +85,7 @@ class Round {
   async #work(worker) {
     for (let index = 0; index < this.actionCount; ++index) {
       const random = new Random(...this.#seed, WORKERS, worker, index);
-      const run = random.weighted(ACTIONS);
+      const run = random.weighted(this.actions);
       const pool = random.pick(this.pools);
       await this.#act(`${this.number}/${worker}/${index}`, run, pool, random);
     }
@@ -132,7 +134,10 @@ class Round {
     const entry = this.journal.begin(name, 'end()');
     await on.end();
     this.journal.end(entry);
-    const { totalCount, waitingCount } = on.stats();
+    const { totalCount, waitingCount, queries, syncs, statementCache } = on.stats();
+    this.journal.count('sent', 'queries', queries);
+    this.journal.count('sent', 'Syncs', syncs);
+    this.journal.count('sent', 'evictions', statementCache.evictions);
     if (totalCount !== 0 || waitingCount !== 0) {
       entry.fault(`${totalCount} connections and ${waitingCount} waiting after the end`);
     }

@@ -121,7 +121,7 @@ class Storm {
         ['cut', isStormy ? 4 : 0],
         ['stall', isStormy ? 1 : 0],
         ['alter', 2],
-        ['end a pool', 1],
+        ['end a pool', 0.4],
       ]);
       try {
         if (what === 'terminate') await this.#terminate();

@@ -36,4 +36,22 @@ const ACTIONS = [
   [sharedSession, 1],
 ];
 
-module.exports = { ACTIONS };
+/** What a round has more of, so that its kinds meet each other often. */
+const THEMES = {
+  everything: [],
+  groups: [cheapBurst, one, batch],
+  exclusive: [borrow, transaction, bySignal, ownClient],
+  streams: [stream, copyFrom, copyRows, copyTo, borrow],
+  notifications: [listen, notify, notifyInTransaction],
+};
+const OFTENER = 8;
+
+/** @param {keyof typeof THEMES} theme @returns {typeof ACTIONS} */
+function actionsFor(theme) {
+  return ACTIONS.map(([run, weight]) => [
+    run,
+    THEMES[theme].includes(run) ? OFTENER * weight : weight,
+  ]);
+}
+
+module.exports = { THEMES, actionsFor };

@@ -3,6 +3,7 @@
 // Statements, alone and many at once; batches; procedures that commit on their way.
 
 const assert = require('node:assert/strict');
+const { CANNOT_BE_HEALED } = require('../places');
 
 /** So many in a tick that they share Syncs. */
 const BURST = 50;
@@ -24,27 +25,49 @@ async function burst(action, place) {
   await Promise.all(promises);
 }
 
-/** Few texts, which become known and cheap. */
+/** Few texts, which become known and cheap: they share Syncs, and one that fails undoes the others. */
+const CHEAP = [
+  ['select $1::int as id', () => [], 0, 3],
+  ['insert into effects values ($1) returning id', () => [], 1, 4],
+  ['select remember($1) as id', () => [], 1, 2],
+  [
+    'with w as (insert into effects select $1 returning id) select id, 1 / $2::int as one from w',
+    (isBad) => [isBad ? 0 : 1],
+    1,
+    2,
+  ],
+].map(([text, more, count, weight]) => [{ text, more, count }, weight]);
+
+/** @param {import('../action').Action} action */
+function cheapStatement({ random, ledger }) {
+  const { text, more, count } = random.weighted(CHEAP);
+  const id = ledger.newId();
+  const mayFail = more(true).length > 0;
+  const isBad = mayFail && random.chance(0.08);
+  return {
+    kind: mayFail ? 'cheap, may fail' : 'cheap',
+    // Whoever has failed gets no company for a while: so there are some.
+    query: {
+      text: mayFail ? `${text} -- ${random.int(0, 5)}` : text,
+      values: [id, ...more(isBad)],
+    },
+    rows: count > 0 ? [[id, count]] : [],
+    code: isBad ? '22012' : undefined,
+    check: ({ rows }) => assert.deepStrictEqual(rows, [mayFail ? { id, one: 1 } : { id }]),
+  };
+}
+
 async function cheapBurst(action, place) {
   const { random } = action;
-  const promises = [];
-  for (let left = random.int(2, BURST); left > 0; --left) {
-    const id = action.ledger.newId();
-    const isRead = random.chance(0.4);
-    promises.push(
-      action.run(place, {
-        kind: isRead ? 'cheap read' : 'cheap insert',
-        query: {
-          text: isRead ? 'select $1::int as id' : 'insert into effects values ($1) returning id',
-          values: [id],
-        },
-        rows: isRead ? [] : [[id, 1]],
-        check: ({ rows }) => assert.deepStrictEqual(rows, [{ id }]),
-      }),
-    );
+  // Known after the first one.
+  for (let bursts = random.int(1, 4); bursts > 0; --bursts) {
+    const promises = [];
+    for (let left = random.int(2, BURST); left > 0; --left) {
+      const isOther = random.chance(0.02);
+      promises.push(action.run(place, isOther ? action.newStatement() : cheapStatement(action)));
+    }
+    await Promise.all(promises);
   }
-  if (random.chance(0.4)) promises.push(action.run(place, action.newStatement()));
-  await Promise.all(promises);
 }
 
 async function batch(action, place) {
@@ -109,7 +132,8 @@ async function procedure(action, place) {
   }
   if (isBad && error === undefined) action.fault('a procedure should have failed');
   for (const [index, unit] of units.entries()) {
-    const allowance = { unit, codes: ['P0001'], commitsInside: true };
+    // It is never run again, even where its prepared statement alone was to blame.
+    const allowance = { unit, codes: ['P0001', ...CANNOT_BE_HEALED], commitsInside: true };
     action.settle(`procedure part ${index + 1}`, place, error, allowance);
   }
   if (isBad && error?.code === 'P0001') {
