@@ -4,8 +4,10 @@
 // the addon hands text over.
 
 const assert = require('node:assert/strict');
+const fc = require('fast-check');
 const { endAll, newClient } = require('./support/connect');
 const { RESULT_EXECUTIONS, closeReference, openReference, sameAsPg } = require('./support/like-pg');
+const { holds } = require('./support/property');
 
 describe('results', () => {
   before(openReference);
@@ -13,7 +15,12 @@ describe('results', () => {
   afterEach(endAll);
 
   describe('have text as it is', () => {
-    const SIZES = [0, 1, 7, 8, 12, 13, 14, 32766, 32767, 32768, 32769, 65535, 65536, 65537, 131072];
+    /** A chunk of text is full beyond 8 KiB, and is then as long as its last row makes it. */
+    const CHUNK = 8192;
+    const SIZES = [
+      ...[0, 1, 7, 8, 12, 13, 14, 2047, 2048, 2049, 4095, 4096, 4097],
+      ...[CHUNK - 2, CHUNK - 1, CHUNK, CHUNK + 1, CHUNK + 2, 2 * CHUNK, 65535, 65536, 65537],
+    ];
 
     it('when a string ends where a chunk of text ends', async () => {
       const client = await newClient();
@@ -34,8 +41,8 @@ describe('results', () => {
 
     it('when rows add up to the size of a chunk exactly', async () => {
       const client = await newClient();
-      for (const each of [1, 16, 1024, 4096, 16384, 32768, 65536]) {
-        const count = (65536 / each) * 2 + 1;
+      for (const each of [1, 16, 1024, 2048, 4096, CHUNK, 2 * CHUNK]) {
+        const count = Math.max(2, CHUNK / each) * 2 + 1;
         const text = `select lpad(g::text, ${each}, '.') as a, lpad(g::text, ${each}, 'é') as b
           from generate_series(1, ${count}) g`;
         for (let execution = 1; execution <= 4; ++execution) {
@@ -47,6 +54,37 @@ describe('results', () => {
           }
         }
       }
+    });
+
+    it('of any mix of characters whose lengths are about those of a chunk', async () => {
+      const client = await newClient();
+      const letter = fc.constantFrom('x', 'é', '漢', '😀', '\u0001', '\ufffd');
+      const length = fc.oneof(
+        fc.nat(20),
+        fc
+          .constantFrom(CHUNK / 4, CHUNK / 2, CHUNK)
+          .chain((n) => fc.integer({ min: n - 3, max: n + 3 })),
+      );
+      // Of one letter, of two, and with an odd one at the end.
+      const value = fc
+        .tuple(letter, letter, length, fc.boolean(), fc.option(letter))
+        .map(
+          ([a, b, n, isMixed, last]) => (isMixed ? a + b : a).repeat(n).slice(0, n) + (last ?? ''),
+        )
+        .map((text) => text.toWellFormed?.() ?? Buffer.from(text).toString());
+      await holds(
+        fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 12 }), async (values) => {
+          const [first, second] = await Promise.all([
+            client.query('select v, n from unnest($1::text[]) with ordinality as u(v, n)', [
+              values,
+            ]),
+            client.query('select $1::text as v, $2::text as w', [values[0], values.at(-1)]),
+          ]);
+          assert.ok(first.rows.every(({ v }, n) => v === values[n]));
+          assert.ok(second.rows[0].v === values[0] && second.rows[0].w === values.at(-1));
+        }),
+        150,
+      );
     });
 
     it('when results of one delivery share chunks', async () => {
