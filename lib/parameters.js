@@ -54,6 +54,8 @@ function prepareParameters(values) {
   try {
     for (; index < count; ++index) parameters[index] = prepare(values[index]);
   } catch (error) {
+    // Until its stack is read an error holds those who called, and so the client.
+    if (error instanceof Error) void error.stack;
     throw new ParameterError(
       `parameter $${index + 1}: ${error instanceof Error ? error.message : String(error)}`,
       { cause: error },

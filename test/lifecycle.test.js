@@ -106,6 +106,12 @@ describe('at the end', function () {
       ['one that connects does so', 'connecting', 'connected'],
       ['one that listens is kept', 'listening', 'heard,heard,heard'],
       ['one that listens no more is collected', 'listening no more', 'collected'],
+      [
+        'the errors of one do not keep it',
+        'with errors kept',
+        Array(3).fill('22012,ERR_PG_CONDUIT_PARAMETER').join(),
+      ],
+      ['those of a forgotten pool are closed, and the pool is collected', 'of a pool', 'closed'],
     ]) {
       it(what, async () => {
         const name = applicationName();
