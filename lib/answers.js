@@ -169,8 +169,11 @@ class Answers {
    */
   #heal(query, all, transactionStatus) {
     const { statements } = this.#outbox;
-    if (query.error === undefined || !statements.isToBlame(query, query.error)) return false;
+    if (query.error === undefined) return false;
+    const isToBlame = statements.isToBlame(query, query.error);
+    if (!isToBlame && !statements.isSuspect(query, query.error)) return false;
     statements.giveUp(/** @type {Statement} */ (query.statement));
+    if (!isToBlame) return false;
     // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
     if (query.retried || this.#connection.cancellation !== undefined) return false;
     if (all.some(({ info }) => info.mayCommitInside)) return false;

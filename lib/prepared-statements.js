@@ -17,6 +17,13 @@ const ticks = require('./tick-buffer');
  * @typedef {import('./statement-cache').Statement} Statement
  */
 
+/** What the server says of an OID that it does not know any more. */
+const INTERNAL_ERROR = 'XX000';
+/** Routines that know nothing of a type; by the routine, since the message is translated. */
+const TYPE_LOOKUPS = new Set(['getTypeInputInfo', 'getTypeBinaryInputInfo']);
+/** "unnamed portal parameter $1", in any language; before PostgreSQL 13 there is none. */
+const OF_PARAMETER = /^[^\n"]* \$\d+$/;
+
 class PreparedStatements {
   #connection;
   #syncs;
@@ -117,12 +124,27 @@ class PreparedStatements {
    */
   isToBlame(query, error) {
     if (query.statement === undefined || !(error instanceof DatabaseError)) return false;
+    if (isOfDroppedType(error)) return true;
     // The same errors may come from inside the statement, after it has done (and, in a procedure,
     // committed) something; they have a context then.
     if (error.where !== undefined || query.info.mayCommitInside) return false;
     if (error.code === '26000') return !query.parseFailed;
     // By the routine: the message is translated.
     return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+  }
+
+  /**
+   * Whether the query's prepared statement may be out of date, though it may have run: a type of its
+   * result was dropped, which the server finds out when it writes the first row.
+   * @param {Query} query
+   * @param {Error} error
+   */
+  isSuspect(query, error) {
+    return (
+      query.statement !== undefined &&
+      error instanceof DatabaseError &&
+      error.code === INTERNAL_ERROR
+    );
   }
 
   /** @param {Statement} statement that is gone or out of date */
@@ -146,6 +168,19 @@ class PreparedStatements {
     ticks.writeClose(id, slot, statement.id);
     this.#syncs.endAlone(slot);
   }
+}
+
+/**
+ * The type of a parameter was dropped, perhaps to be made anew under its name: a prepared statement
+ * knows it by its OID. Bind finds that out, so that nothing ran; its context is the parameter alone.
+ * @param {DatabaseError} error
+ */
+function isOfDroppedType({ code, routine, where }) {
+  return (
+    code === INTERNAL_ERROR &&
+    TYPE_LOOKUPS.has(String(routine)) &&
+    (where === undefined || OF_PARAMETER.test(where))
+  );
 }
 
 module.exports = { PreparedStatements };
