@@ -29,6 +29,9 @@ struct StatementName {
 // enough for what each PGresult costs.
 constexpr int kChunkRows = 256;
 
+// More than it takes to empty a socket's buffer.
+constexpr int kMaxLastReads = 4096;
+
 struct KnownTag {
   std::string_view word;
   CommandTag tag;
@@ -193,6 +196,9 @@ void Pipeline::RequestCancel() {
 
 void Pipeline::OnSocketEvent(int status, int events) {
   if (status < 0) {
+    // The watcher has stopped, so that what has arrived before the connection was
+    // reset must be read now; then libpq reads the reason (libuv knows none).
+    for (int reads = 0; reads < kMaxLastReads && reading_ && !lost(); ++reads) Consume();
     Lose(uv_strerror(status));
     return;
   }

@@ -146,7 +146,7 @@ describe('An error of one statement', function () {
   // A limit of the size of files makes a write fall short in the middle of a block, as a full disk does.
   // Elsewhere there is no such limit for a process that runs: there the space for temporary files ends.
   if (process.platform === 'linux') {
-    it('53100: a full disk, here by a limit of the backend’s file size (prlimit)', async () => {
+    it('a full disk, here by a limit of the size of its backend’s files (prlimit)', async () => {
       const database = await startDatabase({ own: true, settings: { max_wal_size: '64MB' } });
       const own = await Observer.open(database.config);
       try {
