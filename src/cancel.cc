@@ -75,8 +75,8 @@ void Cancel::Advance(PostgresPollingStatusType state) {
 
 #else
 
-// PQcancel blocks, so it runs on the thread pool. It speaks no TLS and reads no files. Both ends may go first: the
-// work outlives a Cancel that is destroyed, and the environment waits for it.
+// PQcancel blocks, so it runs on the thread pool. It speaks no TLS and reads no files. Both ends
+// may go first: the work outlives a Cancel that is destroyed, and the environment waits for it.
 struct Cancel::Work {
   uv_work_t request;
   CancelPtr cancel;

@@ -79,8 +79,9 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
   std::vector<std::string> file_keywords;
   TlsFiles::Texts texts;
   if (!GetStrings(info.Env(), info[0], &keywords) || !GetStrings(info.Env(), info[1], &values) ||
-      !GetStrings(info.Env(), info[2], &file_keywords) || !GetStrings(info.Env(), info[3], &texts) ||
-      keywords.size() != values.size() || file_keywords.size() != texts.size()) {
+      !GetStrings(info.Env(), info[2], &file_keywords) ||
+      !GetStrings(info.Env(), info[3], &texts) || keywords.size() != values.size() ||
+      file_keywords.size() != texts.size()) {
     return;
   }
   std::shared_ptr<TlsFiles> files;
@@ -189,8 +190,8 @@ void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   connector_.reset();
   const int process_id = PQbackendPID(conn.get());
   const int server_version = PQserverVersion(conn.get());
-  pipeline_ = std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn),
-                                         std::move(files));
+  pipeline_ =
+      std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn), std::move(files));
   std::string message;
   if (!pipeline_->Start(loop_ref_, &message)) {
     pipeline_.reset();

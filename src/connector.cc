@@ -13,8 +13,7 @@ Connector::~Connector() {
 }
 
 void Connector::Start(const std::vector<std::string>& keywords,
-                      const std::vector<std::string>& values,
-                      std::shared_ptr<TlsFiles> files) {
+                      const std::vector<std::string>& values, std::shared_ptr<TlsFiles> files) {
   files_ = std::move(files);
   std::vector<const char*> keyword_pointers;
   std::vector<const char*> value_pointers;

@@ -190,7 +190,8 @@ void Pipeline::SetReading(bool reading) {
 
 void Pipeline::RequestCancel() {
   if (lost()) return;
-  cancel_ = std::make_unique<Cancel>(context_.loop, context_.handles, context_.delivery, id_, files_);
+  cancel_ =
+      std::make_unique<Cancel>(context_.loop, context_.handles, context_.delivery, id_, files_);
   cancel_->Start(conn_.get());
 }
 

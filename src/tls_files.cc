@@ -31,7 +31,7 @@ constexpr int kAllSeals = 1 | 2 | 4 | 8;
 int CreateMemfd() {
   constexpr char kName[] = "pg-conduit-tls";
   constexpr unsigned kFlags = kCloseOnExec | kAllowSealing;
-  const long fd = syscall(SYS_memfd_create, kName, kFlags | kNeverRun);
+  const auto fd = syscall(SYS_memfd_create, kName, kFlags | kNeverRun);
   return static_cast<int>(fd >= 0 ? fd : syscall(SYS_memfd_create, kName, kFlags));
 }
 
@@ -136,8 +136,6 @@ class FolderFiles : public TlsFiles {
       names_.push_back(folder_ + "/" + std::to_string(index) + ".pem");
     }
   }
-
-  ~FolderFiles() override { Absent(); }
 
   bool Present() override {
     // A folder that is there already is not ours.
