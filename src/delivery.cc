@@ -155,6 +155,12 @@ bool Delivery::ChunkIsFull() const {
          chunk.json.size() > kChunkBulkLimit || chunk.bytes.size() > kChunkBulkLimit;
 }
 
+bool Delivery::ChunkIsEmpty() const {
+  if (chunk_count_ == 0) return true;
+  const TextChunk& chunk = chunks_[chunk_count_ - 1];
+  return chunk.ascii.empty() && chunk.wide.empty() && chunk.json.empty() && chunk.bytes.empty();
+}
+
 TextChunk& Delivery::NextChunk() {
   if (chunk_count_ == chunks_.size()) chunks_.emplace_back();
   // The first chunk needs no event: every delivery starts in it.

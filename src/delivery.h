@@ -76,6 +76,7 @@ class Delivery {
   // False when a string of this chunk would be longer than V8 allows.
   bool AppendText(std::string_view utf8, TextRef* ref);
   bool ChunkIsFull() const;
+  bool ChunkIsEmpty() const;
   // Ends the current chunk. Call between events, never inside one.
   TextChunk& NextChunk();
 

@@ -26,17 +26,24 @@ void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
   const int rows = PQntuples(result);
   int segment_start = 0;
   size_t first_cell = delivery_->cell_count();
-  for (int row = 0; row < rows; ++row) {
-    if (delivery_->ChunkIsFull()) {
-      // A segment of rows never spans two chunks.
-      if (row > segment_start) {
-        delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
-      }
-      delivery_->NextChunk();
-      segment_start = row;
-      first_cell = delivery_->cell_count();
+  // A segment of rows never spans two chunks.
+  const auto begin_chunk = [&](int row) {
+    if (row > segment_start) {
+      delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
     }
-    const int unreadable = WriteRow(result, row, shape);
+    delivery_->NextChunk();
+    segment_start = row;
+    first_cell = delivery_->cell_count();
+  };
+  for (int row = 0; row < rows; ++row) {
+    if (delivery_->ChunkIsFull()) begin_chunk(row);
+    const bool was_empty = delivery_->ChunkIsEmpty();
+    int unreadable = WriteRow(result, row, shape);
+    if (unreadable >= 0 && !was_empty) {
+      // What the chunk holds may have left no room for it.
+      begin_chunk(row);
+      unreadable = WriteRow(result, row, shape);
+    }
     if (unreadable >= 0) {
       // The shape is wanted all the same: it names the column.
       delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
