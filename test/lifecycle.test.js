@@ -13,7 +13,13 @@ const path = require('node:path');
 const nodeGypBuild = require('node-gyp-build');
 const { Client, ConnectionError } = require('..');
 const { endAll, newPool, options } = require('./support/connect');
-const { Observer, applicationName, runFixture, until } = require('./support/outside');
+const {
+  PATIENCE_MILLIS,
+  Observer,
+  applicationName,
+  runFixture,
+  until,
+} = require('./support/outside');
 
 const ROOT = path.join(__dirname, '..');
 
@@ -25,7 +31,7 @@ async function run(name, args, nodeArgs) {
 }
 
 describe('at the end', function () {
-  this.timeout(30000);
+  this.timeout(3 * PATIENCE_MILLIS);
 
   /** @type {Observer} */
   let observer;

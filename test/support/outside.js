@@ -11,7 +11,8 @@ const pg = require('pg');
 
 const { SCHEMA, connectionString, resetSchema } = require('./connect');
 
-const PATIENCE_MILLIS = 10000;
+// A process that begins under the sanitizers takes some seconds to do so.
+const PATIENCE_MILLIS = process.env.ASAN_OPTIONS === undefined ? 10_000 : 60_000;
 
 /**
  * Waits until the condition holds.
@@ -178,4 +179,12 @@ async function runFixture(
   });
 }
 
-module.exports = { Observer, applicationName, observeServer, runFixture, seen, until };
+module.exports = {
+  PATIENCE_MILLIS,
+  Observer,
+  applicationName,
+  observeServer,
+  runFixture,
+  seen,
+  until,
+};

@@ -1,0 +1,91 @@
+'use strict';
+
+// `npm run test:asan` and `npm run test:valgrind`: tests with the addon under AddressSanitizer and
+// UndefinedBehaviorSanitizer, or under valgrind; leaks count. First bugs that were planted on purpose
+// must be found (planted-bugs.js). Brings the ordinary build back.
+//   node scripts/test-memory.js sanitizers|valgrind
+
+const { execFileSync, spawn } = require('node:child_process');
+const { once } = require('node:events');
+const path = require('node:path');
+const { startDatabase } = require('./database');
+const { checkPlantedBugs } = require('./planted-bugs');
+
+const ROOT = path.join(__dirname, '..');
+const BUILD = path.join(__dirname, 'build.js');
+const SUPPORT = path.join(ROOT, 'test', 'support');
+
+/**
+ * How Node.js runs under the eyes of somebody.
+ * @typedef {object} Checker
+ * @property {string} sanitize of the build: what -fsanitize= takes, or ''
+ * @property {string[]} command before Node's arguments
+ * @property {Record<string, string>} env
+ * @property {string} config of mocha, which says what tests
+ */
+
+/** @param {string} library */
+function findLibrary(library) {
+  const file = execFileSync('cc', [`-print-file-name=${library}`], { encoding: 'utf8' }).trim();
+  if (!path.isAbsolute(file)) {
+    throw new Error(`${library} is missing: install the compiler's sanitizers (libasan, libubsan)`);
+  }
+  return file;
+}
+
+/** @type {Record<string, () => Checker>} */
+const CHECKERS = {
+  sanitizers: () => ({
+    sanitize: 'address,undefined',
+    command: [process.execPath],
+    env: {
+      LD_PRELOAD: [findLibrary('libasan.so'), findLibrary('libubsan.so')].join(':'),
+      ASAN_OPTIONS: 'detect_leaks=1:exitcode=99:fast_unwind_on_malloc=0',
+      UBSAN_OPTIONS: 'print_stacktrace=1',
+    },
+    config: path.join(SUPPORT, 'sanitizers.mocharc.js'),
+  }),
+  valgrind: () => ({
+    sanitize: '',
+    command: [
+      ...['valgrind', '--quiet', '--error-exitcode=99', '--num-callers=40'],
+      ...['--leak-check=full', '--show-leak-kinds=definite', '--errors-for-leak-kinds=definite'],
+      `--suppressions=${path.join(SUPPORT, 'valgrind.supp')}`,
+      // Of code that is made at run time valgrind would have to be told each time.
+      ...[process.execPath, '--jitless'],
+    ],
+    env: {},
+    config: path.join(SUPPORT, 'valgrind.mocharc.js'),
+  }),
+};
+
+/** @param {string} name */
+async function main(name) {
+  if (!(name in CHECKERS)) throw new Error(`tell which: ${Object.keys(CHECKERS).join(' or ')}`);
+  const checker = CHECKERS[name]();
+  const isSanitized = checker.sanitize !== '';
+  execFileSync(process.execPath, [BUILD, '--if-needed', ...(isSanitized ? ['--sanitize'] : [])], {
+    stdio: 'inherit',
+  });
+  // Outside of the checker's reach.
+  const database = await startDatabase({ settings: { max_connections: 200 } });
+  try {
+    checkPlantedBugs(checker);
+    const [program, ...args] = checker.command;
+    const mocha = require.resolve('mocha/bin/mocha.js');
+    const run = spawn(program, [...args, mocha, '--config', checker.config], {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ...checker.env, DATABASE_URL: database.connectionString },
+    });
+    [process.exitCode] = await once(run, 'exit');
+  } finally {
+    await database.stop();
+    execFileSync(process.execPath, [BUILD, '--if-needed'], { stdio: 'inherit' });
+  }
+}
+
+main(process.argv[2]).catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,21 @@
+'use strict';
+
+// For `npm run test:valgrind`: tests in which each part of the addon has its turn. Forty times as slow,
+// not all of them can be had.
+
+const SPECS = [
+  'client',
+  'connecting',
+  'errors',
+  'healing',
+  'prepared-statements',
+  'queries',
+  'rows',
+  'streams',
+];
+
+module.exports = {
+  ...require('../../.mocharc.json'),
+  spec: SPECS.map((name) => `test/${name}.test.js`),
+  timeout: 600_000,
+};
