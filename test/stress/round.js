@@ -212,7 +212,7 @@ async function checkEverySession(action, place) {
     }
     const name = `client of ${place.name}`;
     const lent = new ClientPlace(action.round, name, client, { options, codes, pool: place });
-    await checkSession(action, lent, place);
+    await checkSession(action, lent, place, 0);
     client.release();
   }
 }

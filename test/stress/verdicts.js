@@ -71,6 +71,9 @@ function isAllowed(error, place, allowance) {
     return error.code === 'ERR_PG_CONDUIT_POOL_ENDED' && place.isEnding;
   }
   if (error instanceof TransactionError) {
+    if (!isSure) {
+      return place.mayBeLost || options.query_timeout > 0 || options.statement_timeout > 0;
+    }
     return Boolean(allowance.fails) || (place.mayBeLost && error.cause !== undefined);
   }
   const isRefusal = error instanceof ParameterError || error instanceof StatementRefusedError;

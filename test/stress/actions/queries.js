@@ -36,6 +36,7 @@ const CHEAP = [
     1,
     2,
   ],
+  ['insert into effects select $1 from vanishing returning id', () => [], 1, 1],
 ].map(([text, more, count, weight]) => [{ text, more, count }, weight]);
 
 /** @param {import('../action').Action} action */
@@ -53,6 +54,7 @@ function cheapStatement({ random, ledger }) {
     },
     rows: count > 0 ? [[id, count]] : [],
     code: isBad ? '22012' : undefined,
+    codes: ['42P01'],
     check: ({ rows }) => assert.deepStrictEqual(rows, [mayFail ? { id, one: 1 } : { id }]),
   };
 }

@@ -100,7 +100,7 @@ async function runBody(action, place, scope, depth) {
   const { random } = action;
   for (let left = random.small(0, 7); left > 0; --left) {
     const step = random.weighted(STEPS);
-    const which = random.chance(0.9) ? 'good' : 'all';
+    const which = random.chance(step === 'not awaited' ? 0.6 : 0.9) ? 'good' : 'all';
     const run = () => runStatement(action, place, scope, action.newStatement(which));
     switch (step) {
       case 'side by side':
