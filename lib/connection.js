@@ -445,6 +445,8 @@ class Connection {
   #close() {
     if (this.state === 'closed') return;
     this.state = 'closed';
+    // What was open is gone with it.
+    this.transactionStatus = 0;
     this.#native.close();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();

@@ -15,7 +15,7 @@ const {
 const { connectionOf } = require('../lib/client');
 const { newClient, options } = require('./support/connect');
 const { errorOf } = require('./support/outcomes');
-const { until } = require('./support/outside');
+const { seen, until } = require('./support/outside');
 const { LOCK, PID, newPool, pidOf, poolError } = require('./support/pools');
 const { Proxy, errorMessage } = require('./support/proxy');
 const { assertEnded, insert, latch, useTransactions } = require('./support/transactions');
@@ -460,6 +460,17 @@ describe('transaction()', function () {
         assert.equal(error.outcome, 'not-run');
       }
       assert.deepEqual(await numbers('t'), []);
+    });
+
+    it('is rejected for the loss of the connection, though it was lost in a transaction', async () => {
+      const client = await newClient();
+      const lost = seen(client, 'end');
+      await client.query('begin');
+      await observer.terminate(client.processID);
+      await lost;
+      const error = await errorOf(client.transaction((tx) => tx.query('select 1')));
+      assert.ok(error instanceof ConnectionError, String(error));
+      assert.equal(error.outcome, 'not-run');
     });
 
     it('is rolled back when the client is released in it, and sends nothing more', async () => {
