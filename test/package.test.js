@@ -138,7 +138,7 @@ describe('the package', function () {
       const declared = ['LibpqOptions', 'ClientOptions', 'PoolOptions'].flatMap(members);
       for (const name of Object.keys(parseOptions({}))) {
         if (!['conninfo', 'tls'].includes(name))
-          assert.ok(declared.includes(name), `${name} is not declared`);
+          {assert.ok(declared.includes(name), `${name} is not declared`);}
       }
       for (const name of declared) {
         // A symbol is no value of any option, so that what is known complains about the value.
