@@ -14,8 +14,8 @@ const { errorOf } = require('./support/outcomes');
 const { Observer, until } = require('./support/outside');
 const { Proxy } = require('./support/proxy');
 
-/** So fast everybody must hear of the end of a connection. */
-const TOLD_WITHIN_MILLIS = 1000;
+/** So soon everybody must hear of the end of a connection; alone on a machine it takes a hundredth. */
+const TOLD_WITHIN_MILLIS = 5000;
 const MAX_CONNECTIONS = 12;
 const INSERT = 'insert into written values ($1) returning id';
 
@@ -46,7 +46,7 @@ describe('When the server', function () {
   });
   after(() => database.stop());
   beforeEach(async () => {
-    observer = await Observer.open(database.config);
+    await reobserve();
     await observer.ask('create table if not exists written (id int)');
     await observer.ask('truncate written');
   });
@@ -91,7 +91,7 @@ describe('When the server', function () {
 
   /** After a crash the server restarts itself. */
   async function reobserve() {
-    await observer.close().catch(() => {});
+    await observer?.close().catch(() => {});
     observer = await until('the server is back', () =>
       Observer.open(database.config).catch(() => undefined),
     );
