@@ -101,6 +101,11 @@ class Session {
     else this.#socket.resetAndDestroy();
   }
 
+  /** What was said waits to be read. */
+  get isFull() {
+    return this.#socket.writableLength > 0;
+  }
+
   /** Reads nothing any more. */
   pause() {
     this.#socket.pause();

@@ -1,0 +1,14 @@
+'use strict';
+
+// For `npm run test:asan`: what a scripted server says that no real one would. Without the search for
+// leaks, since libpq forgets a result that the server never ends.
+
+const core = require('./core.mocharc.js');
+
+module.exports = {
+  ...core,
+  spec: ['hostile-answers', 'hostile-exchanges', 'damaged-dialogues'].map(
+    (name) => `test/${name}.test.js`,
+  ),
+  timeout: 300_000,
+};
