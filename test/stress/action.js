@@ -4,6 +4,7 @@
 // has told. The kinds of actions are in actions/.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { outcomeOf } = require('../support/outcomes');
 const { addRows } = require('./ledger');
 const { newStatement } = require('./statements');
 const { describe, nameOutcome, objection, toldByError } = require('./verdicts');
@@ -118,13 +119,9 @@ class Action {
    */
   async run(place, statement, { more, ...allowance } = {}) {
     const unit = this.openUnit(statement.rows);
-    let error;
-    let result;
-    try {
-      result = await this.#call(place.on, { ...statement.query, ...more });
-    } catch (caught) {
-      error = caught;
-    }
+    const { value: result, error } = await outcomeOf(
+      this.#call(place.on, { ...statement.query, ...more }),
+    );
     this.judge(statement, place, error, result, { ...allowance, unit });
     if (error === undefined && statement.rows.length > 0 && this.random.chance(0.03)) {
       await this.#seeFromOutside(statement);

@@ -13,6 +13,14 @@ async function errorOf(promise) {
   );
 }
 
+/** What it ends in, whichever that is. @param {Promise<any>} promise */
+function outcomeOf(promise) {
+  return promise.then(
+    (value) => ({ value, error: undefined }),
+    (error) => ({ value: undefined, error }),
+  );
+}
+
 /** What connecting with these options ends in; the client is closed then. */
 async function connectError(config) {
   const client = new Client(config);
@@ -30,4 +38,4 @@ function called(call) {
   });
 }
 
-module.exports = { called, connectError, errorOf };
+module.exports = { called, connectError, errorOf, outcomeOf };

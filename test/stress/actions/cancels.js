@@ -3,6 +3,7 @@
 // Giving up: by a signal, a time limit or client.cancel(), before it is sent, while it runs, or too late.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { outcomeOf } = require('../../support/outcomes');
 const { CANNOT_BE_HEALED } = require('../places');
 
 /** @param {import('../action').Action} action */
@@ -74,12 +75,7 @@ async function byCancel(action, place) {
   action.log('cancel');
   // Sent while the cancel is under way, so it must not be hit.
   if (random.chance(0.5)) promises.push(action.run(place, action.newStatement()));
-  let error;
-  try {
-    await cancelled;
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(cancelled);
   action.settle('cancel()', place, error);
   if (random.chance(0.5)) promises.push(action.run(place, action.newStatement()));
   await Promise.all(promises);

@@ -4,6 +4,7 @@
 
 const { once } = require('node:events');
 const { finished } = require('node:stream/promises');
+const { outcomeOf } = require('../../support/outcomes');
 
 class Broken extends Error {}
 
@@ -38,12 +39,7 @@ async function copyFrom(action, place) {
     if (ending === 'bad row' && !stream.destroyed) stream.write('no number\tat all\n');
     if (!stream.destroyed) stream.end();
   }
-  let error;
-  try {
-    await over;
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(over);
   if (error instanceof Broken) {
     action.round.journal.count('copyFrom', 'destroyed');
     unit.told = 'absent';
@@ -75,13 +71,9 @@ async function copyRows(action, place) {
       yield row;
     }
   }
-  let error;
-  let result;
-  try {
-    result = await place.on.copyRows('effects', ['id', 'part'], isAsync ? slowRows() : rows());
-  } catch (caught) {
-    error = caught;
-  }
+  const { value: result, error } = await outcomeOf(
+    place.on.copyRows('effects', ['id', 'part'], isAsync ? slowRows() : rows()),
+  );
   if (error instanceof Broken) {
     action.round.journal.count('copyRows', 'thrown');
     unit.told = 'absent';

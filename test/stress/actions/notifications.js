@@ -3,6 +3,7 @@
 // LISTEN and NOTIFY: whoever listens hears what is sent, once and in order, or is told of a gap.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { outcomeOf } = require('../../support/outcomes');
 
 const CHANNELS = ['stress_a', 'Stress "B"', 'stress_ç'];
 const PATIENCE_MILLIS = 30000;
@@ -14,13 +15,11 @@ async function notify(action, place) {
   const id = action.ledger.newId();
   const unit = action.openUnit();
   const note = round.notices.send(channel, id, unit);
-  let error;
-  try {
-    if (place.isShared && random.chance(0.5)) await place.on.notify(channel, String(id));
-    else await place.on.query('select pg_notify($1, $2)', [channel, String(id)]);
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(
+    place.isShared && random.chance(0.5)
+      ? place.on.notify(channel, String(id))
+      : place.on.query('select pg_notify($1, $2)', [channel, String(id)]),
+  );
   action.settle('notify', place, error, { unit });
   note.settledAt = round.notices.now();
 }
@@ -33,16 +32,13 @@ async function notifyInTransaction(action, place) {
   const unit = action.openUnit([[id, 1]]);
   const note = round.notices.send(channel, id, unit);
   const thrown = random.chance(0.3) ? new Error('thrown to be rolled back') : undefined;
-  let error;
-  try {
-    await place.on.transaction(async (tx) => {
+  const { error } = await outcomeOf(
+    place.on.transaction(async (tx) => {
       await tx.query('insert into effects values ($1)', [id]);
       await tx.query('select pg_notify($1, $2)', [channel, String(id)]);
       if (thrown !== undefined) throw thrown;
-    });
-  } catch (caught) {
-    error = caught;
-  }
+    }),
+  );
   if (error !== undefined && error === thrown) unit.told = 'absent';
   else {
     const codes = ['0A000', '26000'];
@@ -57,19 +53,15 @@ async function listen(action, place) {
   const { notices } = round;
   const channel = random.pick(CHANNELS);
   const subscriber = notices.subscribe(action.name, channel);
-  let subscription;
-  let error;
-  try {
-    subscription = await place.on.listen(channel, (payload) => subscriber.hear(payload), {
+  const { value: subscription, error } = await outcomeOf(
+    place.on.listen(channel, (payload) => subscriber.hear(payload), {
       onGap() {
         action.log('gap');
         subscriber.gaps.push(notices.now());
       },
-    });
-    subscriber.listensAt = notices.now();
-  } catch (caught) {
-    error = caught;
-  }
+    }),
+  );
+  subscriber.listensAt = notices.now();
   action.settle('listen', place, error);
   if (subscription === undefined) return;
   await delay(random.small(0, 400));

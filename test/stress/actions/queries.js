@@ -3,6 +3,7 @@
 // Statements, alone and many at once; batches; procedures that commit on their way.
 
 const assert = require('node:assert/strict');
+const { outcomeOf } = require('../../support/outcomes');
 const { CANNOT_BE_HEALED } = require('../places');
 
 /** So many in a tick that they share Syncs. */
@@ -83,13 +84,9 @@ async function batch(action, place) {
     code !== undefined || isRefused || isUnreadable;
   const firstBad = statements.findIndex(bad);
   action.log(`batch of ${statements.map(({ kind, code = '' }) => kind + code).join(', ')}`);
-  let results;
-  let error;
-  try {
-    results = await place.on.batch(statements.map(({ query }) => query));
-  } catch (caught) {
-    error = caught;
-  }
+  const { value: results, error } = await outcomeOf(
+    place.on.batch(statements.map(({ query }) => query)),
+  );
   if (error?.code === 'ERR_PG_CONDUIT_RESULT' && statements[error.index]?.isUnreadable) {
     action.log('unreadable');
     action.round.journal.count('batch', 'unreadable');
@@ -126,12 +123,7 @@ async function procedure(action, place) {
   const isBad = random.chance(0.3);
   const parts = [1, 2].map(() => action.ledger.newId());
   const units = parts.map((id) => action.openUnit([[id, 1]]));
-  let error;
-  try {
-    await place.on.query('call commits($1, $2, $3)', [...parts, isBad]);
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(place.on.query('call commits($1, $2, $3)', [...parts, isBad]));
   if (isBad && error === undefined) action.fault('a procedure should have failed');
   for (const [index, unit] of units.entries()) {
     // It is never run again, even where its prepared statement alone was to blame.
@@ -158,12 +150,7 @@ async function refusals(action, place) {
     'savepoint s',
     'discard all',
   ]);
-  let error;
-  try {
-    await place.on.query(text);
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(place.on.query(text));
   if (error === undefined) action.fault(`${text} was not refused`);
   else action.settle('refusal', place, error, { refused: true });
 }

@@ -4,6 +4,7 @@
 // borrower, or made and ended by the action. What runs on them are the other actions.
 
 const assert = require('node:assert/strict');
+const { outcomeOf } = require('../../support/outcomes');
 const { toldBy } = require('../ledger');
 const { ClientPlace, newClientPlace } = require('../places');
 const { batch, burst, one, procedure } = require('./queries');
@@ -41,13 +42,7 @@ const CLEAN = { mark: '', locks: 0, prepared: 0, temporary: 0, cursors: 0, chann
  * @param {number} [unclosed] prepared statements that the cache has given up may still be there
  */
 async function checkSession(action, place, pool, unclosed = MAX_UNCLOSED) {
-  let error;
-  let result;
-  try {
-    result = await place.on.query(SESSION);
-  } catch (caught) {
-    error = caught;
-  }
+  const { value: result, error } = await outcomeOf(place.on.query(SESSION));
   action.settle('session', place, error);
   if (error !== undefined) return;
   const [{ ours, pid, setup, ...found }] = result.rows;
@@ -76,12 +71,7 @@ async function pollute(action, place) {
     `begin; declare stress_${id} cursor with hold for select 1; commit`,
     `set stress.mark = '${id}'; select pg_advisory_lock(${id})`,
   ]);
-  let error;
-  try {
-    await place.on.query(text);
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(place.on.query(text));
   action.settle('pollute', place, error, { commitsInside: text.startsWith('begin') });
 }
 
@@ -177,13 +167,7 @@ async function useClient(action, place) {
 
 async function borrow(action, pool) {
   const { random } = action;
-  let error;
-  let client;
-  try {
-    client = await pool.on.connect();
-  } catch (caught) {
-    error = caught;
-  }
+  const { value: client, error } = await outcomeOf(pool.on.connect());
   action.settle('connect', pool, error);
   if (client === undefined) return;
   const { options, codes } = pool;
@@ -219,12 +203,7 @@ async function ownClient(action) {
   const place = newClientPlace(action.round, `own client of ${action.name}`, random);
   const connected = place.on.connect();
   const early = random.chance(0.3) ? burst(action, place) : undefined;
-  let error;
-  try {
-    await connected;
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(connected);
   action.settle('connect alone', place, error);
   await early;
   const isUp = error === undefined;

@@ -4,6 +4,7 @@
 // savepoints in savepoints, and all ways in which they end.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { outcomeOf } = require('../../support/outcomes');
 const { CANNOT_BE_HEALED, placeWithin } = require('../places');
 
 const MAX_DEPTH = 3;
@@ -33,13 +34,7 @@ async function runStatement(action, place, scope, given) {
   const isDeferred = given.code === DEFERRED;
   if (isDeferred) scope.breaksAtCommit = true;
   const statement = isDeferred ? { ...given, code: undefined } : given;
-  let error;
-  let result;
-  try {
-    result = await place.on.query(statement.query);
-  } catch (caught) {
-    error = caught;
-  }
+  const { value: result, error } = await outcomeOf(place.on.query(statement.query));
   // Its own promise says what became of it; the transaction says what lasts.
   const allowance = { codes: FAILURES, fails: true, refused: scope.hasFailed };
   action.judge(statement, place, error, result, allowance);
@@ -145,10 +140,8 @@ async function transaction(action, place) {
   const attempts = [];
   let late;
   let thrown;
-  let error;
-  let value;
-  try {
-    value = await place.on.transaction(async (tx) => {
+  const { value, error } = await outcomeOf(
+    place.on.transaction(async (tx) => {
       late = tx;
       const scope = new Scope();
       attempts.push(scope);
@@ -159,10 +152,8 @@ async function transaction(action, place) {
         throw caught;
       }
       return attempts.length;
-    }, options);
-  } catch (caught) {
-    error = caught;
-  }
+    }, options),
+  );
   const { rows, hasFailed, breaksAtCommit } = attempts.pop() ?? new Scope();
   for (const attempt of attempts) action.openUnit(attempt.rows).told = 'absent';
   const unit = action.openUnit(rows);
@@ -187,12 +178,7 @@ async function transaction(action, place) {
 async function tooLate(action, place, tx) {
   const statement = action.newStatement('writes');
   const unit = action.openUnit(statement.rows);
-  let error;
-  try {
-    await tx.query(statement.query);
-  } catch (caught) {
-    error = caught;
-  }
+  const { error } = await outcomeOf(tx.query(statement.query));
   if (error === undefined) action.fault('a statement ran after the end of its transaction');
   action.settle('too late', place, error, { unit, fails: true });
 }
