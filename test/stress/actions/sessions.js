@@ -13,7 +13,7 @@ const { copyFrom, copyRows, copyTo } = require('./copies');
 const { cursor, stream } = require('./rows');
 const { notify } = require('./notifications');
 const { script } = require('./scripts');
-const { transaction } = require('./transactions');
+const { cancelledTransaction, transaction } = require('./transactions');
 
 /** What a session has of its own. Names of our statements are the driver's affair. */
 const SESSION = {
@@ -142,6 +142,7 @@ const ON_CLIENT = [
   [burst, 3],
   [batch, 2],
   [transaction, 3],
+  [cancelledTransaction, 2],
   [byCancel, 2],
   [bySignal, 1],
   [byTime, 1],

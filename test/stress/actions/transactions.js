@@ -174,6 +174,24 @@ async function transaction(action, place) {
   if (late !== undefined && random.chance(0.1)) await tooLate(action, place, late);
 }
 
+/**
+ * A client's transaction is hit by cancel() somewhere: BEGIN, a statement, COMMIT or nothing. If it was
+ * BEGIN, the connection is closed.
+ */
+async function cancelledTransaction(action, place) {
+  const codes = new Set([...place.codes, '57014']);
+  const within = placeWithin(place, { codes });
+  Object.defineProperty(within, 'mayBeLost', { value: true });
+  const over = transaction(action, within);
+  await Promise.race([over, delay(action.random.small(0, 40))]);
+  action.log('cancel');
+  const { error } = await outcomeOf(place.on.cancel());
+  action.settle('cancel()', within, error);
+  await over;
+  const { error: closed } = await outcomeOf(place.on.query('select 1'));
+  if (closed !== undefined) place.isEnding = true;
+}
+
 /** What comes after the end is refused. */
 async function tooLate(action, place, tx) {
   const statement = action.newStatement('writes');
@@ -189,4 +207,4 @@ function inside(place, tx, what) {
   return placeWithin(place, { on: tx, name: `${place.name} ${what}`, isShared: false, codes });
 }
 
-module.exports = { transaction };
+module.exports = { cancelledTransaction, transaction };
