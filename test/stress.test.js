@@ -94,6 +94,12 @@ describe('The model test', () => {
       assert.deepEqual(history.notices.close(), []);
     });
 
+    it('a doubtful one may come later than it seemed', () => {
+      const history = newHistory('either', 'committed');
+      hear(history, ...history.ids.toReversed());
+      assert.deepEqual(history.notices.close(), []);
+    });
+
     for (const [what, choose] of [
       ['one that is missing', ([first]) => [first]],
       ['one that came twice', ([first, second]) => [first, second, second]],
