@@ -245,7 +245,7 @@ class Connection {
   }
 
   /** @param {readonly Query[]} queries that could not be written @param {Error} error */
-  onTooLarge(queries, error) {
+  onUnwritten(queries, error) {
     for (const query of queries) {
       this.forget(query);
       query.reject(error);

@@ -7,6 +7,7 @@
 const { Batch } = require('./batch');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
+const { ParameterError } = require('./errors');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
@@ -274,11 +275,17 @@ class Outbox {
 
   /** @param {Query} query a text of several statements */
   #sendSimple(query) {
-    this.#connection.transactionStatus = -1;
     this.#bytesInFlight += query.size;
+    let flags = this.#int8Flags;
+    try {
+      flags |= unpreparedFlags(query.types);
+    } catch (error) {
+      this.#connection.onUnwritten([query], unwrittenError(error));
+      return;
+    }
+    this.#connection.transactionStatus = -1;
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
-    const flags = this.#int8Flags | unpreparedFlags(query.types);
     // Behind what was written so far.
     ticks.submit();
     this.#connection.runSimple(query.slot, flags, query.text);
@@ -311,7 +318,6 @@ class Outbox {
   }
 
   /**
-   * A string or an array got longer than V8 allows.
    * @param {readonly Query[]} queries written since ticks.begin()
    * @param {unknown} cause
    */
@@ -321,7 +327,7 @@ class Outbox {
       delivery.freeSlot(query.slot);
       this.statements.notSent(query);
     }
-    this.#connection.onTooLarge(queries, tooLargeError({ cause }));
+    this.#connection.onUnwritten(queries, unwrittenError(cause));
   }
 
   /** @param {Query} query */
@@ -355,6 +361,18 @@ class Outbox {
     }
     return info.averageMillis <= MAX_MEMBER_MILLIS && size <= MAX_MEMBER_BYTES;
   }
+}
+
+/**
+ * A string or an array got longer than V8 allows, or somebody's `types` threw.
+ * @param {unknown} cause
+ */
+function unwrittenError(cause) {
+  if (cause instanceof RangeError) return tooLargeError({ cause });
+  return new ParameterError(
+    `types.getTypeParser() threw: ${cause instanceof Error ? cause.message : String(cause)}`,
+    { cause },
+  );
 }
 
 module.exports = { Outbox };

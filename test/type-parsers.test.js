@@ -4,7 +4,7 @@
 // becomes of a query whose parser throws, or sends queries itself.
 
 const assert = require('node:assert/strict');
-const { ResultError, TypeOverrides, types } = require('..');
+const { ParameterError, ResultError, TypeOverrides, types } = require('..');
 const { endAll, newClient } = require('./support/connect');
 const {
   RESULT_EXECUTIONS,
@@ -145,6 +145,34 @@ describe('results', () => {
         parser = (value) => `${word} ${value}`;
         const { rows } = await client.query({ text: 'select 1 as i, true as b', types: moody });
         assert.deepStrictEqual(rows, [{ i: `${word} 1`, b: `${word} t` }]);
+      }
+    });
+
+    it('from a copy of overrides, such as tools make of the options they are given', async () => {
+      const overrides = new TypeOverrides();
+      overrides.setTypeParser(INT4, shout);
+      const copy = Object.assign(Object.create(Object.getPrototypeOf(overrides)), overrides);
+      const client = await newClient({ types: copy });
+      const { rows } = await client.query("select 1 as i, 'x' as t");
+      assert.deepEqual(rows, [{ i: 'parsed string 1', t: 'x' }]);
+    });
+
+    it('from an object that throws, which rejects its query only', async () => {
+      const client = await newClient();
+      const throwing = {
+        getTypeParser() {
+          throw new TypeError('no parser today');
+        },
+      };
+      for (const text of ['select 1 as one', 'select 1; select 2']) {
+        const [refused, one] = await Promise.allSettled([
+          client.query({ text, types: throwing }),
+          client.query('select 1 as one'),
+        ]);
+        assert.ok(refused.reason instanceof ParameterError, text);
+        assert.match(refused.reason.message, /no parser today/);
+        assert.equal(refused.reason.outcome, 'not-run');
+        assert.deepEqual(one.value.rows, [{ one: 1 }]);
       }
     });
 

@@ -10,11 +10,10 @@ const { checkSetTypeParser, raiseTypesEpoch, types } = require('.');
 /** @typedef {{ getTypeParser(oid: number, format?: Format): Parser }} TypeSource */
 
 class TypeOverrides {
-  #types;
-
   /** @param {TypeSource | null} [userTypes] */
   constructor(userTypes) {
-    this.#types = userTypes || types;
+    /** No private field: people clone options, and what is in them. @type {TypeSource} */
+    this._types = userTypes || types;
     /** @type {Record<number, Parser | null | undefined>} */
     this.text = {};
     /** @type {Record<number, Parser | null | undefined>} */
@@ -47,7 +46,7 @@ class TypeOverrides {
    * @returns {Parser}
    */
   getTypeParser(oid, format = 'text') {
-    return this.getOverrides(format)[oid] || this.#types.getTypeParser(oid, format);
+    return this.getOverrides(format)[oid] || this._types.getTypeParser(oid, format);
   }
 }
 
