@@ -12,7 +12,7 @@ const mochaGlobals = ['describe', 'it', 'before', 'after', 'beforeEach', 'afterE
 module.exports = [
   {
     ignores: [
-      'node_modules/',
+      '**/node_modules/',
       '.venv/',
       'build/',
       'prebuilds/',
