@@ -29,6 +29,8 @@ class Cancellation {
   #connection;
   #outbox;
   #isThrough = false;
+  /** What was settled when it began. */
+  #settledBefore;
   #isBarrierSent = false;
   #target;
   #reason;
@@ -63,6 +65,7 @@ class Cancellation {
     });
     // Not everybody wants to know.
     this.asked.catch(() => {});
+    this.#settledBefore = connection.settled;
     outbox.block();
     this.#startLimit();
   }
@@ -83,6 +86,8 @@ class Cancellation {
   #startLimit() {
     this.#limit?.cancel();
     this.#limit = new TimeLimit(GRACE_MILLIS, () => {
+      // What is still in flight was not to be cancelled.
+      if (this.#target === undefined && this.#isThrough && this.#hasHadEffect) return;
       if (!this.#isThrough) this.#connection.mayBeSignalled = true;
       this.#isThrough = true;
       this.#giveUp();
@@ -96,20 +101,27 @@ class Cancellation {
     this.#isThrough = true;
     if (ok) {
       this.advance();
-      if (this.#target !== undefined && this.#connection.load.sent > 0) this.#askAgainLater();
+      if (this.#connection.load.sent > 0) this.#askAgainLater();
       return;
     }
     this.#giveUp();
   }
 
-  /** A signal that has come before the query did hits nothing (all others wait until it is settled). */
+  /** A signal that has come before the query did hits nothing. */
   #askAgainLater() {
     clearTimeout(this.#again);
     this.#again = setTimeout(() => {
       if (this.#isBarrierSent || this.#connection.load.sent === 0) return;
+      // Others wait until it is settled, but without a target something else may run by now.
+      if (this.#target === undefined && this.#hasHadEffect) return;
       this.#isThrough = false;
       this.#connection.askToCancel();
     }, AGAIN_MILLIS);
+  }
+
+  /** As far as can be seen. */
+  get #hasHadEffect() {
+    return this.#connection.settled > this.#settledBefore;
   }
 
   /** Something in flight is settled. */

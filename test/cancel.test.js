@@ -519,6 +519,29 @@ describe('Giving up a query', function () {
       }
     });
 
+    it('hits what was sent just before it, though the signal may come first', async () => {
+      const clients = await Promise.all(Array.from({ length: 4 }, () => newClient()));
+      await Promise.all(
+        clients.map(async (client) => {
+          for (let n = 0; n < 25; ++n) {
+            const running = errorOf(client.query('select pg_sleep(60)'));
+            await client.cancel();
+            assert.equal((await running).code, '57014');
+          }
+        }),
+      );
+    });
+
+    it('takes its time while others of its pipeline run on', async () => {
+      const client = await newClient();
+      const running = errorOf(client.query('select pg_sleep(60)'));
+      const behind = client.query('select pg_sleep(2.5)');
+      await observer.untilAsleep(client.processID);
+      await client.cancel();
+      assert.equal((await running).code, '57014');
+      assert.equal((await behind).rowCount, 1);
+    });
+
     it('twice at once is once', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
