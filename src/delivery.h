@@ -25,7 +25,7 @@ struct TextChunk {
   int32_t json_count = 0;  // of values and guards
   int32_t json_guards = 0;
   bool is_guard_due = false;  // before the next value
-  uint64_t json_units = 0;  // UTF-16 units in `json`
+  uint64_t json_units = 0;    // UTF-16 units in `json`
 };
 
 struct TextRef {

@@ -43,7 +43,6 @@ constexpr KnownTag kKnownTags[] = {
     {"MERGE ", CommandTag::kMerge},
 };
 
-
 bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
 
 }  // namespace

@@ -160,7 +160,7 @@ class Pipeline : public SocketWatcher::Owner {
   // way takes, and not the server's work.
   uint64_t round_trip_ = UINT64_MAX;
   uint64_t last_sync_at_ = 0;  // when the last Sync arrived
-  bool has_unasked_ = false;  // see IsUnaskedAnswer
+  bool has_unasked_ = false;   // see IsUnaskedAnswer
   bool flush_requested_ = false;
   bool want_writable_ = false;
   bool loop_ref_ = true;
