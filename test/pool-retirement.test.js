@@ -4,7 +4,7 @@
 // process ends which has no others.
 
 const assert = require('node:assert/strict');
-const { applicationName, runFixture, seen, until } = require('./support/outside');
+const { PATIENCE_MILLIS, applicationName, runFixture, seen, until } = require('./support/outside');
 const { PID, newPool, pidOf, pidsOf, usePools } = require('./support/pools');
 
 // What fixtures/pool-exit.js says.
@@ -12,7 +12,7 @@ const USES = 'queries\na client\na statement alone\n';
 
 describe('Pool', function () {
   // A query in the wrong place waits for ever.
-  this.timeout(15000);
+  this.timeout(3 * PATIENCE_MILLIS);
 
   const observer = usePools();
 

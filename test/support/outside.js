@@ -11,8 +11,10 @@ const pg = require('pg');
 
 const { SCHEMA, connectionString, resetSchema } = require('./connect');
 
-// A process that begins under the sanitizers takes some seconds to do so.
-const PATIENCE_MILLIS = process.env.ASAN_OPTIONS === undefined ? 10_000 : 60_000;
+// A process that begins under the sanitizers takes some seconds to do so, and a thread too.
+const PATIENCE_MILLIS = process.env.ASAN_OPTIONS === undefined ? 10_000 : 300_000;
+// A busy machine takes as long to start twenty threads.
+const FIXTURE_PATIENCE_MILLIS = 2.5 * PATIENCE_MILLIS;
 
 /**
  * Waits until the condition holds.
@@ -158,7 +160,7 @@ function sanitizerOptions() {
  */
 async function runFixture(
   name,
-  { args = [], nodeArgs = [], env = {}, patienceMillis = PATIENCE_MILLIS } = {},
+  { args = [], nodeArgs = [], env = {}, patienceMillis = FIXTURE_PATIENCE_MILLIS } = {},
 ) {
   const script = path.join(__dirname, 'fixtures', name);
   const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
