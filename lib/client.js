@@ -14,6 +14,7 @@ const { watch } = require('./deadline');
 const { traceQuery, traceTransaction } = require('./diagnostics');
 const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
+const { findHanded } = require('./handed-query');
 const { parseOptions } = require('./options');
 const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
@@ -199,6 +200,10 @@ class Client extends EventEmitter {
   query(text, values, callback) {
     if (typeof text === 'object' && typeof text?.submit === 'function') {
       return this.#serve(text, values, callback);
+    }
+    if (this.query !== plainQuery) {
+      const handed = findHanded(text);
+      if (handed !== undefined) return handed.take(text, values, callback);
     }
     const query = readQuery(text, values, callback, this.#types, this.#settings.int8);
     this.#begin(query, this.#refuse(query));
@@ -458,6 +463,12 @@ function readOptions(config) {
   }
 }
 
+/** Ours: what stands in its place later is somebody's wrapper. */
+const plainQuery = Client.prototype.query;
+
 defineClientProperties(Client.prototype, connectionOf, settingsOf);
 
-module.exports = { Client, POOL, connectionOf, transactionsOf, readOptions };
+module.exports = { Client, POOL, connectionOf, plainQuery, transactionsOf, readOptions };
+
+// Tracing tools know the class of `pg` by the path of this file, and wrap what its prototype has.
+Object.assign(module.exports, { prototype: Client.prototype });

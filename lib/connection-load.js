@@ -74,6 +74,18 @@ class ConnectionLoad {
     this.#heldMillis = this.#held === 0 ? 0 : this.#heldMillis - work.expectedMillis;
   }
 
+  /** Something may yet be submitted, and needs the connection as it is. */
+  reserve() {
+    if (this.inFlight === 0) this.headSince = performance.now();
+    ++this.inFlight;
+    ++this.#held;
+  }
+
+  unreserve() {
+    --this.inFlight;
+    --this.#held;
+  }
+
   /** What was sent and not settled. */
   get sent() {
     return this.inFlight - this.#held;

@@ -5,7 +5,9 @@
 // something slow; else it waits (README, "How it works"). What needs a connection
 // without neighbours borrows one. Owned by pool.js.
 
-const { transactionsOf } = require('./client');
+const { AsyncResource } = require('node:async_hooks');
+
+const { Client, plainQuery, transactionsOf } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
 const { PoolError, copyError } = require('./errors');
@@ -14,7 +16,6 @@ const { WaitingLine } = require('./waiting-line');
 
 /**
  * @typedef {import('./batch').Batch} Batch
- * @typedef {import('./client').Client} Client
  * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query').Query} Query
  * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
@@ -40,6 +41,10 @@ class Dispatcher {
   #borrowers;
   /** What waits for a connection without neighbours. @type {WeakMap<Query | Batch, Borrower>} */
   #waitingAlone = new WeakMap();
+  /** Where those in the line came from, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
+  #contexts = new WeakMap();
+  /** A borrower has left a wrapper on his client. */
+  #hasWrapped = false;
   #pumpPending = false;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
@@ -98,8 +103,17 @@ class Dispatcher {
   /** @param {Query | Batch} work */
   runShared(work) {
     const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
-    if (member !== undefined) member.submit(work);
-    else this.#enqueue(this.#queries, work, (error) => work.reject(error));
+    if (member !== undefined) {
+      member.submit(work);
+      return;
+    }
+    if (this.#mayBeWrapped) this.#contexts.set(work, new AsyncResource('PgConduitQuery'));
+    this.#enqueue(this.#queries, work, (error) => work.reject(error));
+  }
+
+  /** Whether somebody may want to know in whose context a query is sent. */
+  get #mayBeWrapped() {
+    return Client.prototype.query !== plainQuery || this.#hasWrapped || this.#owner.hasSetUp();
   }
 
   /**
@@ -193,6 +207,7 @@ class Dispatcher {
    */
   async takeBack(member, isBroken = false) {
     transactionsOf(member.client).close();
+    if (member.isWrapped) this.#hasWrapped = true;
     if (!this.#connections.members.has(member)) return;
     if (isBroken) {
       member.become('leaving');
@@ -284,7 +299,9 @@ class Dispatcher {
       const member = this.#choose(this.waitingCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
-      member.submit(query);
+      const context = member.isWrapped ? this.#contexts.get(query) : undefined;
+      if (context === undefined) member.submit(query);
+      else context.runInAsyncScope(() => member.submit(query));
     }
   }
 

@@ -4,7 +4,8 @@
 // by pool.js alone.
 
 const { Batch } = require('./batch');
-const { Client, POOL, connectionOf } = require('./client');
+const { Client, POOL, connectionOf, plainQuery } = require('./client');
+const { handOver } = require('./handed-query');
 const { DISCARD_ALL } = require('./options');
 const { Query } = require('./query');
 
@@ -23,6 +24,7 @@ class Member {
   #settledAtSweep = -1;
   #retireAt = Infinity;
   #settings;
+  #onUnsent;
 
   /**
    * @param {import('./options').Settings} settings
@@ -31,6 +33,7 @@ class Member {
    */
   constructor(settings, registry, listener) {
     this.#settings = settings;
+    this.#onUnsent = listener.onUnsent;
     this.client = new Client({ [POOL]: { settings, registry, ...listener } });
     this.connection = connectionOf(this.client);
   }
@@ -62,8 +65,17 @@ class Member {
     if (this.#settings.allowExitOnIdle && this.connection.inFlight === 0) {
       this.connection.setLoopRef(true);
     }
+    if (this.isWrapped && work.constructor === Query) {
+      const query = /** @type {Query} */ (work);
+      if (handOver(query, this.client, this.connection, this.#onUnsent)) return;
+    }
     if (work instanceof Batch) this.connection.submitBatch(work);
     else this.connection.submit(work);
+  }
+
+  /** Somebody wants to see what is asked of the client. */
+  get isWrapped() {
+    return this.client.query !== plainQuery;
   }
 
   get isIdle() {

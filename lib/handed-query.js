@@ -1,0 +1,174 @@
+'use strict';
+
+// A pool's query on its way through a `client.query` that somebody has put in the place of ours:
+// tracing tools wrap Client.prototype.query, through which in `pg` all that a pool runs passes.
+// Handed over by pool-member.js, taken by client.js when the wrapper calls the method beneath.
+
+const { callBack, readQuery } = require('./query-arguments');
+
+/**
+ * @typedef {import('./client').Client} Client
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('./query').Query} Query
+ *
+ * What the method beneath finds in its first argument, or in a copy of that.
+ * @typedef {object} Handed
+ * @property {boolean} isTaken
+ * @property {(config: any, values: any, callback: any) => Promise<any> | undefined} take
+ */
+
+/** Under it stands the query itself. Symbols are copied by `{ ...config }`. */
+const HANDED = Symbol('handed');
+
+/** What was handed over once: sent again to another connection, it is not seen a second time. */
+const handedOver = new WeakSet();
+
+/** @param {any} config @returns {Handed | undefined} nothing if it was taken already */
+function findHanded(config) {
+  const handed = typeof config === 'object' && config !== null ? config[HANDED] : undefined;
+  return handed === undefined || handed.isTaken ? undefined : handed;
+}
+
+/** @implements {Handed} */
+class HandedQuery {
+  isTaken = false;
+  #isReserved = false;
+  #query;
+  #connection;
+  #goElsewhere;
+  #inner;
+  #settleOuter;
+
+  /**
+   * @param {Query} query whose caller gets what the wrapper makes of its outcome
+   * @param {Connection} connection
+   * @param {(query: Query) => void} goElsewhere the connection takes nothing more
+   */
+  constructor(query, connection, goElsewhere) {
+    this.#query = query;
+    this.#connection = connection;
+    this.#goElsewhere = goElsewhere;
+    this.#settleOuter = /** @type {(value: any) => void} */ (query.settle);
+    this.#inner = new Promise((resolve) => {
+      query.settle = resolve;
+    });
+  }
+
+  /** @param {Client} client with a method that is not ours */
+  pass(client) {
+    const { text, parameters, name, rowAsArray } = this.#query;
+    /** @type {Record<PropertyKey, any>} */
+    const config = { text, values: parameters, [HANDED]: this };
+    if (name !== undefined) config.name = name;
+    if (rowAsArray) config.rowMode = 'array';
+    /** @type {any} */
+    let answer;
+    try {
+      answer = client.query(config);
+    } catch (error) {
+      answer = Promise.reject(error);
+    }
+    // A wrapper that returns nothing calls the method later, at most.
+    const isPromise = typeof answer?.then === 'function';
+    if (!this.isTaken) this.#reserve();
+    this.#follow(isPromise ? answer : this.#inner);
+  }
+
+  /** Nobody may have the connection to himself, nor may it be closed, before the wrapper is done. */
+  #reserve() {
+    this.#isReserved = true;
+    this.#connection.load.reserve();
+    this.#query.onceSettled(() => {
+      // Given up: its caller waits no longer for the wrapper.
+      if (!this.isTaken) this.#settleOuter(this.#inner);
+    });
+  }
+
+  #unreserve() {
+    if (!this.#isReserved) return;
+    this.#isReserved = false;
+    this.#connection.load.unreserve();
+    this.#connection.afterSettling();
+  }
+
+  /** @param {PromiseLike<any>} answer */
+  #follow(answer) {
+    answer.then(
+      (value) => this.#end(value),
+      (error) => this.#end(Promise.reject(error)),
+    );
+  }
+
+  /** @param {any} value that the wrapper has answered */
+  #end(value) {
+    this.#settleOuter(value);
+    // It has answered by itself: nothing was sent, nor will be.
+    if (!this.isTaken) {
+      this.isTaken = true;
+      this.#query.resolve(undefined);
+    }
+    this.#unreserve();
+  }
+
+  /** @param {any} config @param {any} values @param {any} callback */
+  take(config, values, callback) {
+    this.isTaken = true;
+    if (typeof values === 'function') callback = values;
+    if (!this.#query.isSettled) this.#submit(config, Array.isArray(values) ? values : undefined);
+    this.#unreserve();
+    if (typeof callback !== 'function') return this.#inner;
+    callBack(this.#inner, callback);
+    return undefined;
+  }
+
+  /** @param {any} config @param {unknown[]} [values] */
+  #submit(config, values = config.values) {
+    const query = this.#query;
+    const refusal = this.#adopt(config, values);
+    const { isShared, state } = this.#connection;
+    if (refusal !== undefined) query.reject(refusal);
+    else if (this.#isReserved && isShared && state !== 'ready') this.#goElsewhere(query);
+    else this.#connection.submit(query);
+  }
+
+  /**
+   * What the wrapper has changed: as a rule the text, which has got a comment.
+   * @param {any} config
+   * @param {any} values
+   * @returns {Error | undefined}
+   */
+  #adopt({ text, name, rowMode }, values) {
+    const query = this.#query;
+    if (text === query.text && values === query.parameters && (name || undefined) === query.name) {
+      return undefined;
+    }
+    const options = { text, name, rowMode };
+    const read = readQuery(options, values, undefined, query.types, query.int8);
+    if (read.refusal !== undefined) return read.refusal;
+    query.text = read.text;
+    query.parameters = read.parameters;
+    query.size = read.size;
+    query.name = read.name;
+    query.rowAsArray = read.rowAsArray;
+    // The connection looks what kind of statement it is now.
+    // @ts-expect-error it is found anew
+    query.info = undefined;
+    return undefined;
+  }
+}
+
+/**
+ * @param {Query} query that its pool would submit to the connection
+ * @param {Client} client
+ * @param {Connection} connection
+ * @param {(query: Query) => void} goElsewhere
+ * @returns {boolean} whether it was handed over
+ */
+function handOver(query, client, connection, goElsewhere) {
+  if (handedOver.has(query)) return false;
+  handedOver.add(query);
+  new HandedQuery(query, connection, goElsewhere).pass(client);
+  return true;
+}
+
+module.exports = { findHanded, handOver };

@@ -1,0 +1,97 @@
+'use strict';
+
+// An application whose queries are traced: prints its spans, and the texts that the server got.
+// Run by opentelemetry.test.js.
+
+const { promisify } = require('node:util');
+const { trace } = require('@opentelemetry/api');
+const { PgInstrumentation } = require('@opentelemetry/instrumentation-pg');
+const {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  SimpleSpanProcessor,
+} = require('@opentelemetry/sdk-trace-node');
+
+/** As docs/compatibility.md tells: the version that it asks for is that of `pg`. */
+class Instrumentation extends PgInstrumentation {
+  init() {
+    const modules = super.init();
+    for (const each of modules) {
+      each.supportedVersions = ['*'];
+      for (const file of each.files) file.supportedVersions = ['*'];
+    }
+    return modules;
+  }
+}
+
+const [, , options, many] = process.argv;
+const exporter = new InMemorySpanExporter();
+const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+provider.register();
+const instrumentation = new Instrumentation(JSON.parse(options));
+instrumentation.setTracerProvider(provider);
+
+const { Client, Pool } = require('pg');
+
+const text = 'select $1::int as i, current_query() as text';
+const connectionString = process.env.DATABASE_URL;
+const tracer = trace.getTracer('an application');
+
+/** @param {string} name @param {() => any} serve */
+const request = (name, serve) =>
+  tracer.startActiveSpan(name, async (span) => {
+    try {
+      return await serve();
+    } finally {
+      span.end();
+    }
+  });
+
+/** @returns {Promise<string[]>} two texts as the server got them */
+async function serveAll() {
+  const pool = new Pool({ connectionString, max: 2, maxInFlight: 4 });
+  const insert = () => pool.query("insert into accounts (email) values ('a@b.c')");
+  const asked = [
+    await request('pool', () => pool.query(text, [1])),
+    await request('prepared', () => pool.query({ text, values: [1], name: 'a text' })),
+  ];
+  const texts = asked.map(({ rows }) => rows[0].text);
+  await request('callback', () => promisify(pool.query).call(pool, text, [1]));
+  await request('client', async () => {
+    const client = await pool.connect();
+    await client.query(text, [1]);
+    client.release();
+  });
+  await Promise.all(
+    Array.from({ length: Number(many) }, (_, i) =>
+      request(`many ${i}`, () => pool.query(text, [i])),
+    ),
+  );
+  await insert().catch(() => {});
+  await request('error', insert).catch(() => {});
+  await request('transaction', () =>
+    pool.transaction(async (tx) => {
+      await tx.query("insert into notes (account_id, body) values (1, 'x')");
+      await tx.query(text, [1]);
+    }),
+  );
+  await pool.query('truncate accounts, notes restart identity');
+  await pool.end();
+  const client = new Client(connectionString);
+  await request('connect', () => client.connect());
+  await client.end();
+  return texts;
+}
+
+serveAll().then((texts) => {
+  const spans = exporter.getFinishedSpans().map((span) => ({
+    name: span.name,
+    id: span.spanContext().spanId,
+    trace: span.spanContext().traceId,
+    parent: span.parentSpanContext?.spanId,
+    attributes: span.attributes,
+    status: span.status,
+    events: span.events,
+  }));
+  process.stdout.write(JSON.stringify({ spans, texts }));
+});
