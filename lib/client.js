@@ -18,7 +18,7 @@ const { findHanded } = require('./handed-query');
 const { parseOptions } = require('./options');
 const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
-const { answer, callBack, readQuery } = require('./query-arguments');
+const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
@@ -145,31 +145,24 @@ class Client extends EventEmitter {
     return this.#connection.processID;
   }
 
-  get user() {
-    return this.#settings.conninfo.user;
-  }
-
-  get database() {
-    return this.#settings.conninfo.dbname;
-  }
-
-  get host() {
-    return this.#settings.conninfo.host ?? 'localhost';
-  }
-
-  get port() {
-    return Number(this.#settings.conninfo.port ?? 5432);
-  }
-
   /**
    * @param {(error: any, client?: Client) => void} [callback]
-   * @returns {Promise<void> | undefined} nothing with a callback
+   * @returns {Promise<this> | undefined} nothing with a callback
    */
   connect(callback) {
     const connected = this.#connect();
-    if (callback === undefined) return connected;
-    callBack(connected, (error) => (error === null ? callback(null, this) : callback(error)));
+    if (callback === undefined) return this.#own(connected);
+    callBack(connected, callback, null);
     return undefined;
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} promise
+   */
+  #own(promise) {
+    const Own = this.#settings.Promise;
+    return Own === undefined ? promise : Own.resolve(promise);
   }
 
   /** What tells of the server's parameters, as `pg` has it. */
@@ -181,14 +174,15 @@ class Client extends EventEmitter {
   async #connect() {
     if (this.#refusal !== undefined) throw copyError(this.#refusal);
     if (this.#hasConnected) {
-      throw new ConnectionError(
-        'Client has already been connected. You cannot reuse a client: make a new one',
-      );
+      throw new ConnectionError('Client has already been connected. You cannot reuse a client.', {
+        hint: 'make a new one',
+      });
     }
     this.#hasConnected = true;
     await this.#connection.connect();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
     this.emit('connect');
+    return this;
   }
 
   /**
@@ -205,9 +199,17 @@ class Client extends EventEmitter {
       const handed = findHanded(text);
       if (handed !== undefined) return handed.take(text, values, callback);
     }
-    const query = readQuery(text, values, callback, this.#types, this.#settings.int8);
+    const { int8, Promise: Own } = this.#settings;
+    const query = readQuery(this.#nameOnly(text), values, callback, this.#types, int8);
     this.#begin(query, this.#refuse(query));
-    return answer(query);
+    return answer(query, Own, null);
+  }
+
+  /** @param {any} config that may have the name of a statement in place of its text */
+  #nameOnly(config) {
+    if (typeof config !== 'object' || config === null || config.text !== undefined) return config;
+    const text = this.#names.get(config.name);
+    return text === undefined ? config : { ...config, text };
   }
 
   /**
@@ -397,14 +399,14 @@ class Client extends EventEmitter {
 
   /**
    * Finishes what is in flight, then closes the connection.
-   * @param {(error: any) => void} [callback]
+   * @param {(error?: any) => void} [callback]
    * @returns {Promise<void> | undefined} nothing with a callback
    */
   end(callback) {
     this.#hasEnded = true;
     const ended = this.#connection.end();
-    if (callback === undefined) return ended;
-    callBack(ended, (error) => callback(error));
+    if (callback === undefined) return this.#own(ended);
+    callBackEnd(ended, callback);
     return undefined;
   }
 
@@ -468,7 +470,15 @@ const plainQuery = Client.prototype.query;
 
 defineClientProperties(Client.prototype, connectionOf, settingsOf);
 
-module.exports = { Client, POOL, connectionOf, plainQuery, transactionsOf, readOptions };
+module.exports = {
+  Client,
+  POOL,
+  connectionOf,
+  plainQuery,
+  settingsOf,
+  transactionsOf,
+  readOptions,
+};
 
 // Tracing tools know the class of `pg` by the path of this file, and wrap what its prototype has.
 Object.assign(module.exports, { prototype: Client.prototype });

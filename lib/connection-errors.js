@@ -6,7 +6,7 @@
 // and handshake.js.
 
 const os = require('node:os');
-const { ConnectionError, DatabaseError, StatementRefusedError, copyError } = require('./errors');
+const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -16,7 +16,10 @@ const DETAIL = /^DETAIL: {2}(.*)$/m;
 const HINT = /^HINT: {2}(.*)$/m;
 const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
 
-/** @type {(keyof typeof os.constants.errno)[]} */
+const TERMINATED = 'Connection terminated';
+const UNEXPECTED = 'Connection terminated unexpectedly';
+
+/** @type {(keyof typeof STRERROR)[]} */
 const ERRNO_NAMES = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -63,8 +66,66 @@ const TLS_ADVICE = [
   ],
   [/does not match host name/, 'connect by that name, or give it as ssl.servername'],
   [/could not load private key file/, 'if it is encrypted, give sslpassword'],
-  [/does not support SSL/, "turn on the server's ssl setting"],
 ];
+
+// One for each address that was tried; those of a name stand in parentheses behind it.
+const ATTEMPT =
+  /connection to server (?:at "([^"]*)"(?: \(([^)]*)\))?, port (\d+)|on socket "([^"]*)") failed: (.*)/g;
+
+/**
+ * @param {string} text
+ * @returns {keyof typeof STRERROR | undefined} the name of the system's error that it ends in
+ */
+function errnoName(text) {
+  return ERRNO_NAMES.find((name) => text.includes(STRERROR[name]));
+}
+
+/**
+ * @param {string} text libpq's
+ * @returns {ConnectionError | undefined} as Node says it, if the system has refused each address
+ */
+function refusedError(text) {
+  const errors = [...text.matchAll(ATTEMPT)].map(([, host, hostaddr, port, path, reason]) => {
+    const code = errnoName(reason);
+    if (code === undefined) return undefined;
+    const address = path ?? hostaddr ?? host;
+    const place = path === undefined ? `${address}:${port}` : path;
+    const errno = -os.constants.errno[code];
+    return new ConnectionError(`connect ${code} ${place}`, {
+      code,
+      detail: text,
+      errno,
+      syscall: 'connect',
+      address,
+      port: path === undefined ? Number(port) : undefined,
+    });
+  });
+  const [first] = errors;
+  if (first === undefined || errors.includes(undefined)) return undefined;
+  if (errors.length === 1) return first;
+  const { errno, syscall, code } = first;
+  // What `pg` has for several addresses is an AggregateError, without a message.
+  return new ConnectionError(errors.map((error) => error?.message).join(', '), {
+    code,
+    detail: text,
+    errno,
+    syscall,
+    errors: /** @type {Error[]} */ (errors),
+  });
+}
+
+/**
+ * @param {string} text libpq's, of a connection that was there
+ * @returns {ConstructorParameters<typeof ConnectionError> | undefined} the arguments of its error, as
+ *   Node says it, if the system has ended it
+ */
+function brokenBySystem(text) {
+  const code = errnoName(text);
+  if (code === undefined) return undefined;
+  const syscall = code === 'EPIPE' ? 'write' : 'read';
+  const errno = -os.constants.errno[code];
+  return [`${syscall} ${code}`, { code, detail: text, errno, syscall }];
+}
 
 /**
  * @param {string} message libpq's
@@ -86,21 +147,25 @@ function connectError(message) {
     }
     return new DatabaseError(fields);
   }
+  if (text.includes('does not support SSL')) {
+    return new ConnectionError('The server does not support SSL connections', {
+      code: TLS_CODE,
+      detail: text,
+      hint: "turn on the server's ssl setting",
+    });
+  }
   if (TLS_REFUSED.test(text)) {
     const advice = TLS_ADVICE.find(([pattern]) => pattern.test(text))?.[1];
     return new ConnectionError(advice === undefined ? text : `${text}: ${advice}`, {
       code: TLS_CODE,
     });
   }
-  const name = ERRNO_NAMES.find((candidate) =>
-    text.includes(/** @type {any} */ (STRERROR)[candidate]),
-  );
-  if (name === undefined) return new ConnectionError(text);
-  return new ConnectionError(text, {
-    code: name,
-    errno: -os.constants.errno[name],
-    syscall: 'connect',
-  });
+  const refused = refusedError(text);
+  if (refused !== undefined) return refused;
+  const broken = brokenBySystem(text);
+  if (broken !== undefined) return new ConnectionError(...broken);
+  if (!text.includes('server closed the connection unexpectedly')) return new ConnectionError(text);
+  return new ConnectionError(UNEXPECTED, { detail: text });
 }
 
 /** SQLSTATEs of a server that may take connections a little later. */
@@ -124,27 +189,43 @@ function isTransient(error) {
  */
 function lostError(wasEnding, message, cause, outcome) {
   const detail = cause?.message ?? message.trim().split('\n')[0];
-  const text = wasEnding ? 'Connection terminated' : 'Connection terminated unexpectedly';
-  return new ConnectionError(detail.startsWith(text) ? detail : `${text}: ${detail}`, {
+  const broken = wasEnding || cause !== undefined ? undefined : brokenBySystem(detail);
+  if (broken !== undefined) return new ConnectionError(broken[0], { ...broken[1], outcome });
+  return new ConnectionError(wasEnding ? TERMINATED : UNEXPECTED, {
     code: 'ECONNRESET',
+    detail: detail === '' ? undefined : detail,
     cause,
     outcome,
   });
 }
 
 /**
- * A query came when there was no connection any more, or not yet.
- * @param {string} state of the connection
+ * The server has ended the session, and said so to whom this is for. As in `pg` that is the server's
+ * own error, and yet a lost connection.
+ * @param {DatabaseError} said
+ * @param {import('./errors').Outcome} outcome
+ */
+function endedByServerError(said, outcome) {
+  const error = new ConnectionError(said.message, { cause: said });
+  return Object.assign(error, said, { outcome });
+}
+
+/**
+ * A query came when there was no connection any more.
  * @param {Error | undefined} failure why it is closed
  */
-function closedError(state, failure) {
-  if (state === 'new') {
-    return new ConnectionError('the client is not connected: call and await connect() first');
-  }
+function closedError(failure) {
   if (failure === undefined) return new ConnectionError('Client was closed and is not queryable');
-  const error = copyError(failure);
-  error.message = `Client has encountered a connection error and is not queryable: ${failure.message}`;
-  return error;
+  return new ConnectionError('Client has encountered a connection error and is not queryable', {
+    code: /** @type {any} */ (failure).code,
+    detail: failure.message,
+    cause: failure,
+  });
+}
+
+/** It is closed before it was made. */
+function terminatedError() {
+  return new ConnectionError(TERMINATED);
 }
 
 /** A statement brought a shared connection into a transaction, past the check of its text. */
@@ -182,8 +263,10 @@ module.exports = {
   connectError,
   closedError,
   copyAmongError,
+  endedByServerError,
   lostError,
   poisonedError,
+  terminatedError,
   isTransient,
   openTransactionError,
 };

@@ -8,10 +8,17 @@ const { Answers } = require('./answers');
 const binding = require('./binding');
 const { Cancellation } = require('./cancellation');
 const { ConnectionLoad } = require('./connection-load');
-const { closedError, copyAmongError, lostError, poisonedError } = require('./connection-errors');
+const {
+  closedError,
+  copyAmongError,
+  endedByServerError,
+  lostError,
+  poisonedError,
+  terminatedError,
+} = require('./connection-errors');
 const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
-const { ConnectionError, DatabaseError, StatementRefusedError, isFatal } = require('./errors');
+const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
@@ -171,13 +178,14 @@ class Connection {
    */
   submit(query) {
     query.connection = this;
-    if (this.state !== 'ready' && this.state !== 'connecting') {
+    if (!this.#isOpen) {
       query.reject(this.#closedError());
       return;
     }
     const info = (query.info ??= this.#registry.find(query.text));
     const { kind, refusal } = info.class;
-    const isOne = !info.isSeveral || query.parameters.length > 0 || query.isStreamed;
+    const isOne =
+      !info.isSeveral || query.parameters.length > 0 || query.isStreamed || query.isExtended;
     if ((!isOne || query.isCopy) && !this.isShared) {
       // Seen later, what came before it may be committed.
       if (info.hasCopyAmong && !query.isCopy) query.reject(copyAmongError());
@@ -225,7 +233,7 @@ class Connection {
   submitBatch(batch) {
     batch.connection = this;
     for (const query of batch.members) query.connection = this;
-    if (this.state !== 'ready' && this.state !== 'connecting') {
+    if (!this.#isOpen) {
       batch.reject(this.#closedError());
     } else if (batch.members.length > 0 && batch.admit(this.#registry, this.isShared)) {
       for (const query of batch.members) this.#expect(query);
@@ -240,8 +248,19 @@ class Connection {
     if (info.touchesTransaction) this.hasTouchedTransaction = true;
   }
 
+  /** Whether it takes queries; what comes before it is connected waits until it is. */
+  get #isOpen() {
+    return this.state === 'ready' || this.state === 'connecting' || this.state === 'new';
+  }
+
   #closedError() {
-    return closedError(this.state, this.#failure ?? this.#lastFatal);
+    return closedError(this.#failure ?? this.#lastFatal);
+  }
+
+  /** Of what it took and has not sent. */
+  #unsentError() {
+    if (this.#failure === undefined) return this.#closedError();
+    return Object.assign(copyError(this.#failure), { outcome: 'not-run' });
   }
 
   /** @param {readonly Query[]} queries that could not be written @param {Error} error */
@@ -335,7 +354,7 @@ class Connection {
   /** Nothing of it will be answered: the connection is gone. @param {Query} query */
   onNotSent(query) {
     this.forget(query);
-    query.reject(this.#closedError());
+    query.reject(this.#unsentError());
     this.#owner.onSettled();
   }
 
@@ -354,13 +373,27 @@ class Connection {
       query.reject(
         this.answers.isPoisoned
           ? poisonedError()
-          : lostError(wasEnding, message, query.error ?? cause, outcome),
+          : this.#lostError(query, message, query.error ?? cause, outcome),
       );
     }
-    this.#failure ??= lostError(wasEnding, message, cause, 'not-run');
+    // Idle, it is the one that was told.
+    const told = queries.length === 0 ? { wasFatal: !wasEnding, error: this.#lastFatal } : {};
+    this.#failure ??= this.#lostError(told, message, cause, 'not-run');
     const { state } = this;
     this.#close();
     if (state !== 'closed' && !wasEnding) this.#owner.onLost(this.#failure);
+  }
+
+  /**
+   * @param {{ wasFatal?: boolean, error?: Error }} whom the server has told why, if anybody
+   * @param {string} message
+   * @param {Error | undefined} cause
+   * @param {import('./errors').Outcome} outcome
+   */
+  #lostError({ wasFatal, error }, message, cause, outcome) {
+    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, outcome);
+    const wasEnding = this.state === 'ending' || this.state === 'closed';
+    return lostError(wasEnding, message, cause, outcome);
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
@@ -397,7 +430,7 @@ class Connection {
   /** @param {Query | Batch} work that was held back until the connection was gone */
   #returnUnsent(work) {
     for (const query of membersOf(work)) this.forget(query);
-    if (!this.isShared || this.#owner.onUnsent?.(work) !== true) work.reject(this.#closedError());
+    if (!this.isShared || this.#owner.onUnsent?.(work) !== true) work.reject(this.#unsentError());
   }
 
   // --- Closing --------------------------------------------------------------
@@ -412,7 +445,7 @@ class Connection {
       this.#whenClosed.push(() => resolve(undefined));
     });
     if (this.state === 'connecting') {
-      this.#handshake?.fail(new ConnectionError('Connection terminated'));
+      this.#handshake?.fail(terminatedError());
       this.#close();
     } else if (this.state === 'new') {
       this.#close();
@@ -427,7 +460,7 @@ class Connection {
   destroy() {
     if (this.state === 'closed') return;
     if (this.state === 'connecting') {
-      this.#handshake?.fail(new ConnectionError('Connection terminated'));
+      this.#handshake?.fail(terminatedError());
       this.#close();
       return;
     }

@@ -6,6 +6,7 @@
 
 const { isDate } = require('node:util/types');
 const { nulError } = require('./copy-text');
+const { defaults } = require('./pg/defaults');
 const { offsetSeconds, prepareValue } = require('./types/prepare-value');
 
 /**
@@ -91,7 +92,7 @@ class BinaryRows {
    * @param {unknown} value
    */
   #prepared(encode, value) {
-    const prepared = prepareValue(value);
+    const prepared = prepareValue(value, defaults);
     if (prepared === value) return false;
     if (prepared !== null) return encode(this, prepared);
     this.#null();
@@ -298,6 +299,7 @@ function putMicros(out, millis) {
 
 /** @param {Date} date @returns {number} what the clocks on the wall showed, as if in UTC */
 function wallMillis(date) {
+  if (defaults.parseInputDatesAsUTC) return date.getTime();
   return date.getTime() + offsetSeconds(date) * 1000;
 }
 

@@ -3,6 +3,7 @@
 // One row after the other in COPY's text format (PostgreSQL documentation, "COPY",
 // "Text Format"), which takes any value. Used by copy-rows.js.
 
+const { defaults } = require('./pg/defaults');
 const { prepareValue } = require('./types/prepare-value');
 
 /** What the format gives a meaning to, and NUL, which no text can hold. */
@@ -25,7 +26,7 @@ function escape(text) {
 function encode(value) {
   if (typeof value === 'string') return escape(value);
   if (typeof value === 'number') return String(value);
-  const prepared = prepareValue(value);
+  const prepared = prepareValue(value, defaults);
   if (prepared === null) return '\\N';
   return typeof prepared === 'string' ? escape(prepared) : `\\\\x${prepared.toString('hex')}`;
 }

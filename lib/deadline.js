@@ -18,10 +18,9 @@ function abortError({ reason }) {
 
 /** @param {number} millis */
 function timeoutError(millis) {
-  return new QueryAbortedError(
-    `Query read timeout: there was no answer within ${millis} ms (query_timeout)`,
-    'ERR_PG_CONDUIT_QUERY_TIMEOUT',
-  );
+  return new QueryAbortedError('Query read timeout', 'ERR_PG_CONDUIT_QUERY_TIMEOUT', {
+    detail: `there was no answer within ${millis} ms (query_timeout)`,
+  });
 }
 
 /**

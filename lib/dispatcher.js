@@ -24,6 +24,7 @@ const { WaitingLine } = require('./waiting-line');
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
  * @property {(client: Client) => void} onOpened nobody else has it yet
+ * @property {(error: Error) => void} onOpenFailed
  * @property {(error: Error, client: Client) => void} onLost it was not lent
  * @property {(client: Client) => void} onClosed
  */
@@ -84,6 +85,22 @@ class Dispatcher {
 
   get waitingCount() {
     return this.#queries.length + this.#borrowers.length;
+  }
+
+  /** @returns {Client[]} */
+  get clients() {
+    return [...this.#connections.members].map(({ client }) => client);
+  }
+
+  /** @returns {Client[]} */
+  get idleClients() {
+    return this.#connections.shared.filter(({ isIdle }) => isIdle).map(({ client }) => client);
+  }
+
+  /** Connections that have outlived maxLifetimeSeconds, and are not closed yet. */
+  get expiredCount() {
+    const now = performance.now();
+    return [...this.#connections.members].filter((member) => member.hasOutlived(now)).length;
   }
 
   get isEnding() {
@@ -225,11 +242,18 @@ class Dispatcher {
   // --- The waiting lines --------------------------------------------------------
 
   #timeoutError() {
+    const { members, connectingCount, lastError } = this.#connections;
+    const isMaking = connectingCount > 0 && connectingCount === members.size;
+    const limit = `within ${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`;
     return new PoolError(
-      'timeout exceeded when trying to connect: no connection was free within ' +
-        `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
+      isMaking
+        ? 'Connection terminated due to connection timeout'
+        : 'timeout exceeded when trying to connect',
       'ERR_PG_CONDUIT_POOL_TIMEOUT',
-      { cause: this.#connections.lastError },
+      {
+        detail: isMaking ? `the server did not answer ${limit}` : `no connection was free ${limit}`,
+        cause: lastError,
+      },
     );
   }
 
@@ -337,6 +361,7 @@ class Dispatcher {
 
   /** @param {Error} error */
   #onOpenFailed(error) {
+    this.#owner.onOpenFailed(error);
     // Others that are connected will serve those who wait; a deadline says how
     // long a server that is down may take to come back.
     const { members, connectingCount } = this.#connections;

@@ -13,13 +13,16 @@
 /** Base class: `error instanceof ConduitError` tells them from all others. */
 class ConduitError extends Error {
   /**
-   * @param {string} message
+   * @param {string} message where `pg` has one for this, that one: others compare it
    * @param {string} code
-   * @param {{ cause?: unknown, outcome?: Outcome }} [options]
+   * @param {{ cause?: unknown, outcome?: Outcome, detail?: string, hint?: string }} [options]
+   *   `detail`: more of it; `hint`: what to do
    */
   constructor(message, code, options) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
+    if (options?.detail !== undefined) this.detail = options.detail;
+    if (options?.hint !== undefined) this.hint = options.hint;
     /** @type {string | undefined} */
     this.code = code;
     /** @type {Outcome} */
@@ -37,7 +40,7 @@ class OptionError extends ConduitError {
 
 /** A query's text or parameter cannot be sent. Code `ERR_PG_CONDUIT_PARAMETER`. */
 class ParameterError extends ConduitError {
-  /** @param {string} message @param {{ cause?: unknown }} [options] */
+  /** @param {string} message @param {{ cause?: unknown, hint?: string }} [options] */
   constructor(message, options) {
     super(message, 'ERR_PG_CONDUIT_PARAMETER', options);
   }
@@ -55,6 +58,12 @@ class StatementRefusedError extends ConduitError {
 }
 
 /**
+ * What the system's errors have.
+ * @typedef {{ errno?: number, syscall?: string, address?: string, port?: number, hostname?: string,
+ *   errors?: Error[] }} SystemFields
+ */
+
+/**
  * No connection could be made, or it was lost, or it is closed. `code` is the
  * system's (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`) where
  * there is one, else `ERR_PG_CONDUIT_CONNECTION`.
@@ -62,13 +71,18 @@ class StatementRefusedError extends ConduitError {
 class ConnectionError extends ConduitError {
   /**
    * @param {string} message
-   * @param {{ cause?: unknown, outcome?: Outcome, code?: string, errno?: number,
-   *   syscall?: string }} [options]
+   * @param {{ cause?: unknown, outcome?: Outcome, code?: string, detail?: string, hint?: string }
+   *   & SystemFields} [options]
    */
-  constructor(message, options) {
-    super(message, options?.code ?? 'ERR_PG_CONDUIT_CONNECTION', options);
-    if (options?.errno !== undefined) this.errno = options.errno;
-    if (options?.syscall !== undefined) this.syscall = options.syscall;
+  constructor(message, options = {}) {
+    super(message, options.code ?? 'ERR_PG_CONDUIT_CONNECTION', options);
+    const { errno, syscall, address, port, hostname, errors } = options;
+    if (errno !== undefined) this.errno = errno;
+    if (syscall !== undefined) this.syscall = syscall;
+    if (address !== undefined) this.address = address;
+    if (port !== undefined) this.port = port;
+    if (hostname !== undefined) this.hostname = hostname;
+    if (errors !== undefined) this.errors = errors;
   }
 }
 
@@ -142,13 +156,22 @@ function isFatal({ V, S }) {
   return severity === 'FATAL' || severity === 'PANIC';
 }
 
+/**
+ * @param {Readonly<Record<string, string>>} fields by field code
+ * @returns {number} bytes of the message that they came in, its type apart
+ */
+function messageLength(fields) {
+  // Each with its code and an end, all with a length of 4 bytes before and an end behind.
+  return Object.values(fields).reduce((sum, value) => sum + Buffer.byteLength(value) + 2, 5);
+}
+
 /** What the server said; `code` is the SQLSTATE. */
 class DatabaseError extends ConduitError {
   /** @param {Readonly<Record<string, string>>} fields by field code */
   constructor(fields) {
     super(fields.M ?? 'unknown error', fields.C);
     this.name = 'error'; // as in `pg`
-    this.length = Object.values(fields).reduce((sum, value) => sum + value.length, 0);
+    this.length = messageLength(fields);
     const named = nameFields(fields);
     this.code = named.code;
     this.severity = named.severity;

@@ -6,6 +6,7 @@
 
 const { connectError } = require('./connection-errors');
 const { ConnectionError } = require('./errors');
+const { toParameters } = require('./pg/client-properties');
 const { resolveHosts } = require('./resolve-hosts');
 const { TimeLimit } = require('./time-limit');
 
@@ -16,8 +17,8 @@ class Handshake {
   #resolve = () => {};
   /** @type {(error: Error) => void} */
   #reject = () => {};
-  /** @type {TimeLimit | undefined} */
-  #limit = undefined;
+  /** @type {TimeLimit[]} */
+  #limits = [];
   #isOver = false;
 
   /**
@@ -29,30 +30,43 @@ class Handshake {
       this.#resolve = () => resolve(undefined);
       this.#reject = reject;
     });
-    const { connectionTimeoutMillis } = settings;
-    if (connectionTimeoutMillis > 0) {
-      this.#limit = new TimeLimit(connectionTimeoutMillis, () => {
-        this.fail(
-          new ConnectionError(
-            `timeout expired: no connection within ${connectionTimeoutMillis} ms ` +
-              '(connectionTimeoutMillis)',
-            { code: 'ETIMEDOUT', syscall: 'connect' },
-          ),
-        );
-      });
-    }
+    this.#expectWithin(settings.connectionTimeoutMillis, 'connectionTimeoutMillis');
     this.#start(native, settings).catch((error) => this.fail(error));
+  }
+
+  /** @param {number} millis 0: no limit @param {string} option */
+  #expectWithin(millis, option) {
+    if (millis === 0) return;
+    const limit = new TimeLimit(millis, () => {
+      this.fail(
+        new ConnectionError('timeout expired', {
+          code: 'ETIMEDOUT',
+          detail: `no connection within ${millis} ms (${option})`,
+          syscall: 'connect',
+        }),
+      );
+    });
+    this.#limits.push(limit);
   }
 
   /**
    * @param {import('./binding').NativeConnection} native
    * @param {import('./options').Settings} settings
    */
-  async #start(native, { conninfo, password, tls: { files, servername } }) {
+  async #start(native, settings) {
+    const { conninfo, password, connectTimeoutSeconds } = settings;
+    const { files, servername } = settings.tls;
     const resolved = await resolveHosts(conninfo, servername);
-    if (password !== undefined) resolved.password = await askPassword(password);
+    if (password !== undefined) {
+      const answer = await askPassword(password, toParameters(settings));
+      if (answer) resolved.password = answer;
+    }
     // It may have been given up meanwhile.
     if (this.#isOver) return;
+    // libpq leaves this limit to those who drive its connecting. It knows no way on to the next address
+    // either, so that all of them have the time of all of them.
+    const addresses = (resolved.hostaddr ?? resolved.host ?? '').split(',').length;
+    this.#expectWithin(connectTimeoutSeconds * addresses * 1000, 'connect_timeout');
     native.connect(
       Object.keys(resolved),
       Object.values(resolved),
@@ -74,17 +88,21 @@ class Handshake {
 
   #end() {
     this.#isOver = true;
-    this.#limit?.cancel();
+    for (const limit of this.#limits) limit.cancel();
   }
 }
 
-/** @param {() => string | Promise<string>} password */
-async function askPassword(password) {
-  const value = await password();
-  if (typeof value !== 'string') {
-    throw new ConnectionError('the password function must return a string, or a promise of one');
-  }
-  return value;
+/**
+ * @param {import('./options').AskPassword} password
+ * @param {object} parameters where it is for
+ * @returns {Promise<string | null | undefined>} nothing: there is none, or it stands in the password file
+ */
+async function askPassword(password, parameters) {
+  const value = await password(parameters);
+  if (value === undefined || value === null || typeof value === 'string') return value;
+  throw new ConnectionError('Password must be a string', {
+    hint: 'the password function must return one, or a promise of one',
+  });
 }
 
 module.exports = { Handshake };

@@ -122,8 +122,15 @@ export interface ClientOptions extends LibpqOptions {
   port?: number | string;
   user?: string;
   database?: string;
-  /** A function is asked at each connect. */
-  password?: string | (() => string | Promise<string>);
+  /**
+   * A function is asked at each connect, and given what it is for. What gives nothing leaves it to the
+   * password file.
+   */
+  password?:
+    | string
+    | ((
+        parameters: ConnectionParameters,
+      ) => string | null | undefined | Promise<string | null | undefined>);
   /**
    * `false`: `sslmode=disable`. `true`: `sslmode=verify-full` with the system's certificates.
    * `'no-verify'` or `{ rejectUnauthorized: false }`: `sslmode=require`, encrypted but not verified.
@@ -133,16 +140,16 @@ export interface ClientOptions extends LibpqOptions {
    */
   ssl?: boolean | TlsMode | TlsOptions;
   /** Only UTF-8 is possible: the server converts. */
-  client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8';
+  client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8' | 'unicode' | 'auto' | '';
   /** TCP keepalives. Default: libpq's, on. */
   keepAlive?: boolean;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
   keepAliveInitialDelayMillis?: number;
   /**
    * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server still
-   * works on it or not; see {@link QueryConfig.timeoutMillis}. 0: no limit. Default: 0.
+   * works on it or not; see {@link QueryConfig.timeoutMillis}. 0 and false: no limit. Default: 0.
    */
-  query_timeout?: number;
+  query_timeout?: number | false;
   /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */
   statement_timeout?: number | false;
   /** Milliseconds; the server cancels a statement that waits longer for a lock. Default: the server's. */
@@ -169,6 +176,36 @@ export interface ClientOptions extends LibpqOptions {
   statementCacheSize?: number;
   /** Length of their texts together, in characters. Default: 1048576. */
   statementCacheBytes?: number;
+  /** false: SCRAM is not tied to TLS. See {@link LibpqOptions.channel_binding}. Default: libpq's, prefer. */
+  enableChannelBinding?: boolean;
+  /** What makes the promises of `connect()`, `query()` and `end()`. Default: Node's. */
+  Promise?: PromiseConstructorLike;
+  /** Without effect: all clients pipeline. */
+  pipeline?: boolean;
+  /** Without effect: what travels in binary is decided for each statement, and values are the same. */
+  binary?: boolean;
+  /** Without effect: libpq has no such limit. */
+  scramMaxIterations?: number;
+}
+
+/** What a connection is made with, under the names of `pg`. */
+export interface ConnectionParameters {
+  user: string | undefined;
+  database: string | undefined;
+  host: string;
+  port: number;
+  /** Not enumerable. */
+  password: any;
+  ssl: boolean;
+  sslnegotiation: string | undefined;
+  options: string | undefined;
+  isDomainSocket: boolean;
+  application_name: string | undefined;
+  fallback_application_name: string | undefined;
+  statement_timeout: number | false;
+  lock_timeout: number | false;
+  idle_in_transaction_session_timeout: number | false;
+  query_timeout: number | false;
 }
 
 /**
@@ -186,6 +223,8 @@ export type SyncGroupMode = 'off' | 'reads' | 'all';
 export interface PoolOptions extends ClientOptions {
   /** Connections, at most. Default: 10. */
   max?: number;
+  /** The same, where `max` is not given. */
+  poolSize?: number;
   /** Connections that stay open though idle. They are opened as they are needed. Default: 0. */
   min?: number;
   /** Queries in flight on one connection, at most; more of them wait. Default: 1024. */
@@ -201,7 +240,18 @@ export interface PoolOptions extends ClientOptions {
   syncGroup?: SyncGroupMode;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
   idleTimeoutMillis?: number;
-  /** Queries after which a connection is replaced. Default: Infinity. */
+  /**
+   * Awaited with each new connection before others have it, as for `SET`. If it fails, the connection is
+   * closed, and who waits for it is rejected with that error.
+   */
+  onConnect?: (client: Client) => unknown;
+  /** The same with a callback, after `onConnect`. */
+  verify?: (client: Client, callback: (error?: any) => void) => void;
+  /** Told of connections that come and go. */
+  log?: (message: string, ...more: any[]) => void;
+  /** The class of its clients, which must extend {@link Client} and pass on what its constructor is given. */
+  Client?: new (config?: any) => Client;
+  /** Queries after which a connection is replaced; 0: never. Default: Infinity. */
   maxUses?: number;
   /** Seconds after which a connection is replaced, less up to a tenth. 0: never. Default: 0. */
   maxLifetimeSeconds?: number;
@@ -257,8 +307,10 @@ export interface QueryConfig {
    * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
    */
   timeoutMillis?: number;
-  /** The same as `timeoutMillis`, under the name that it has in `pg`. */
-  query_timeout?: number;
+  /** The same as `timeoutMillis`, under the name that it has in `pg`; 0 and false: that of the client. */
+  query_timeout?: number | false;
+  /** `'extended'`: a text of several statements is an error, whatever its values. */
+  queryMode?: 'extended';
 }
 
 /** A query whose rows are arrays. */
@@ -549,16 +601,21 @@ export class Client extends EventEmitter {
 
   /** Process id of the server's backend; 0 before {@link Client.connect}. */
   readonly processID: number;
-  /** As given; undefined where libpq's default applies. */
   readonly user: string | undefined;
-  /** As given; undefined where libpq's default applies. */
   readonly database: string | undefined;
+  /** As given, of several all, separated by commas. */
   readonly host: string;
+  /** The first. */
   readonly port: number;
+  /** What stands in the options, until a password function has been asked. */
+  readonly password: string | ((...args: any[]) => unknown) | null;
+  /** All that it connects with, defaults included. */
+  readonly connectionParameters: ConnectionParameters;
 
   /**
-   * Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the server refused, an
-   * {@link OptionError}, or with what the password function threw.
+   * Resolves to the client, as in `pg`, whose types do not say so either. Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the server
+   * refused, an {@link OptionError}, or with what the password function threw. Queries that were made
+   * before wait for it.
    */
   connect(): Promise<void>;
   connect(callback: (error: Error | null, client: Client | undefined) => void): void;
@@ -751,7 +808,18 @@ export interface Pool extends Queryable, Transactional, Streamable {}
 
 /** Connections, opened as they are needed. */
 export class Pool extends EventEmitter {
-  constructor(config?: string | PoolOptions | null);
+  constructor(config?: string | PoolOptions | null, ClientClass?: new (config?: any) => Client);
+
+  /** What it was made with, and the defaults of pg-pool. Secrets are not enumerable. */
+  readonly options: PoolOptions;
+  /** Whether {@link Pool.end} is done. */
+  readonly ended: boolean;
+  /** Connections that have outlived `maxLifetimeSeconds`, and are not closed yet. */
+  readonly expiredCount: number;
+  /** The option of that name, or a function that does nothing. */
+  readonly log: (message: string, ...more: any[]) => void;
+  readonly Client: new (config?: any) => Client;
+  readonly Promise: PromiseConstructorLike;
 
   /** Connections, those that are being opened included. */
   readonly totalCount: number;
@@ -769,7 +837,7 @@ export class Pool extends EventEmitter {
   connect(): Promise<PoolClient>;
   connect(
     callback: (
-      error: Error | null,
+      error: Error | undefined,
       client: PoolClient | undefined,
       release: PoolClient['release'],
     ) => void,
@@ -969,11 +1037,19 @@ export type Outcome = 'not-run' | 'unknown';
 
 /** Base class of all errors of this package. */
 export class ConduitError extends Error {
-  constructor(message: string, code: string, options?: { cause?: unknown; outcome?: Outcome });
+  constructor(
+    message: string,
+    code: string,
+    options?: { cause?: unknown; outcome?: Outcome; detail?: string; hint?: string },
+  );
   /** SQLSTATE, the system's code (`ECONNREFUSED`), or `ERR_PG_CONDUIT_…`. */
   code: string | undefined;
   outcome: Outcome;
   cause?: unknown;
+  /** More of what happened, if there is more. */
+  detail: string | undefined;
+  /** What to do, where that is known. */
+  hint: string | undefined;
 }
 
 /** An option's name or value is wrong. */
@@ -1007,13 +1083,26 @@ export class ConnectionError extends ConduitError {
       cause?: unknown;
       outcome?: Outcome;
       code?: string;
+      detail?: string;
+      hint?: string;
       errno?: number;
       syscall?: string;
+      address?: string;
+      port?: number;
+      hostname?: string;
+      errors?: Error[];
     },
   );
   code: string;
   errno?: number;
   syscall?: string;
+  /** What was tried: an address, or the path of a unix socket. */
+  address?: string;
+  port?: number;
+  /** What could not be found. */
+  hostname?: string;
+  /** Of each address, if there were several. */
+  errors?: Error[];
 }
 
 export type TransactionErrorCode =

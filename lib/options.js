@@ -1,20 +1,35 @@
 'use strict';
 
-// What users pass to Client and Pool: checked here, and turned into keywords
-// for libpq and settings of our own. A leaf but for libpq's own parser, which
-// binding.js gives. Called by client.js and pool.js.
+// What users pass to Client and Pool: checked here, and turned into keywords for libpq and settings
+// of our own. What they leave out is in the environment, which libpq reads, or in `defaults` of `pg`.
+// Called by client.js and pool.js.
 
 const binding = require('./binding');
+const { parseConnectionString } = require('./connection-string');
 const { OptionError } = require('./errors');
+const {
+  boolean,
+  callable,
+  integer,
+  limit,
+  oneOf,
+  refuse,
+  string,
+  typeSource,
+} = require('./option-checks');
+const { changedDefaults } = require('./pg/defaults');
 const { applyTls } = require('./tls-options');
 const { types } = require('./types');
+const { warnOfUnknown } = require('./unknown-options');
 
 /**
  * @typedef {object} Settings
  * @property {Record<string, string>} conninfo keywords and values for libpq
+ * @property {Record<string, number>} serverSettings those that `pg` has options for
  * @property {import('./tls-options').TlsSettings} tls what libpq has no keywords for
- * @property {(() => string | Promise<string>) | undefined} password asked at each connect
+ * @property {AskPassword | undefined} password asked at each connect
  * @property {number} connectionTimeoutMillis 0: no limit
+ * @property {number} connectTimeoutSeconds for each address, 0: no limit
  * @property {import('./row-builder').TypeSource} types
  * @property {'string' | 'number' | 'bigint'} int8
  * @property {boolean} prepare
@@ -33,84 +48,31 @@ const { types } = require('./types');
  * @property {boolean} allowExitOnIdle
  * @property {number} leakWarningMillis 0: no warning
  * @property {string} resetQuery '': none
+ * @property {((client: any) => unknown) | undefined} onConnect awaited before others have the connection
+ * @property {((client: any, callback: (error?: any) => void) => void) | undefined} verify the same
+ * @property {((message: string, ...more: any[]) => void) | undefined} log
+ * @property {PromiseConstructor | undefined} Promise
+ * @property {(new (config: any) => import('./client').Client) | undefined} Client
+ * @property {((side: object) => import('./client').Client) | undefined} [makeClient] set by a pool
+ *   whose clients are of a class of the user's
+ *
+ * @typedef {(parameters: object) =>
+ *   string | null | undefined | Promise<string | null | undefined>} AskPassword
+ * @typedef {import('./option-checks').Check} Check
  */
-
-/** @typedef {(value: any, name: string) => any} Check */
-
-/**
- * Texts are not shown: a mistyped connection string puts passwords anywhere.
- * @param {string} name
- * @param {string} wanted
- * @param {unknown} value
- * @returns {never}
- */
-function refuse(name, wanted, value) {
-  const isShown = ['number', 'boolean', 'bigint'].includes(typeof value);
-  const shown = isShown ? String(value) : SHOWN_AS[typeof value];
-  throw new OptionError(`option "${name}" must be ${wanted}, not ${shown}`);
-}
-
-/** @type {Record<string, string>} */
-const SHOWN_AS = {
-  string: 'this string',
-  object: 'this object',
-  function: 'a function',
-  symbol: 'a symbol',
-};
-
-/** @param {number} minimum @param {number} [maximum] @returns {Check} */
-function integer(minimum, maximum = 2 ** 31 - 1) {
-  return (value, name) => {
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-    if (!Number.isInteger(number) || number < minimum || number > maximum) {
-      refuse(name, `a whole number from ${minimum} to ${maximum}`, value);
-    }
-    return number;
-  };
-}
-
-/** @type {Check} */
-function limit(value, name) {
-  return value === Infinity ? Infinity : integer(0)(value, name);
-}
-
-/** @type {Check} */
-function boolean(value, name) {
-  if (typeof value !== 'boolean') refuse(name, 'true or false', value);
-  return value;
-}
-
-/** @type {Check} */
-function string(value, name) {
-  if (typeof value !== 'string') refuse(name, 'a string', value);
-  if (value.includes('\0')) refuse(name, 'a string without NUL characters', value);
-  return value;
-}
-
-/** @param {string[]} choices @returns {Check} */
-function oneOf(...choices) {
-  return (value, name) => {
-    if (!choices.includes(value)) {
-      refuse(name, choices.map((choice) => `'${choice}'`).join(' or '), value);
-    }
-    return value;
-  };
-}
-
-/** @type {Check} */
-function typeSource(value, name) {
-  if (typeof value?.getTypeParser !== 'function') {
-    refuse(name, 'an object with getTypeParser(oid, format)', value);
-  }
-  return value;
-}
 
 /** What a session that was changed is reset by, unless the user knows better. */
 const DISCARD_ALL = 'DISCARD ALL';
 
+/** @type {Check} `pg` takes 0 for none */
+const uses = (value, name) => limit(value, name) || Infinity;
+
+/** @type {Check} `pg` takes false for none */
+const millisOrFalse = (value, name) => (value === false ? 0 : integer(0)(value, name));
+
 /**
  * Settings of our own: check and default.
- * @type {Record<string, { check: Check, default: unknown }>}
+ * @type {Record<string, { check: Check, default?: unknown }>}
  */
 const SETTINGS = {
   connectionTimeoutMillis: { check: integer(0), default: 0 },
@@ -120,18 +82,23 @@ const SETTINGS = {
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
-  query_timeout: { check: integer(0), default: 0 },
+  query_timeout: { check: millisOrFalse, default: 0 },
   max: { check: integer(1, 10000), default: 10 },
   min: { check: integer(0, 10000), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },
   maxWaiting: { check: limit, default: Infinity },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   idleTimeoutMillis: { check: integer(0), default: 10000 },
-  maxUses: { check: limit, default: Infinity },
+  maxUses: { check: uses, default: Infinity },
   maxLifetimeSeconds: { check: integer(0), default: 0 },
   allowExitOnIdle: { check: boolean, default: false },
   leakWarningMillis: { check: integer(0), default: 0 },
   resetQuery: { check: string, default: DISCARD_ALL },
+  onConnect: { check: callable },
+  verify: { check: callable },
+  log: { check: callable },
+  Promise: { check: callable },
+  Client: { check: callable },
 };
 
 /** Server settings that `pg` takes as options; they travel in libpq's `options`. */
@@ -141,103 +108,103 @@ const SERVER_SETTINGS = [
   'idle_in_transaction_session_timeout',
 ];
 
-/** Names of `pg` and the keyword of libpq that they stand for. */
-const RENAMED = { database: 'dbname', host: 'host', port: 'port', user: 'user' };
+/** Names of `pg` and the keyword of libpq that they stand for. @type {Record<string, string>} */
+const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
+
+/** What `pg` is told to do, and we do anyway, or cannot and need not. @type {Record<string, Check>} */
+const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean, scramMaxIterations: integer(0) };
+
+/** What would go wrong if it were passed over. @type {Record<string, string>} */
+const IMPOSSIBLE = {
+  stream:
+    'libpq makes its own socket: give the address of a proxy or tunnel in host and port, or the ' +
+    'folder of its unix socket in host',
+  connection: 'libpq has its own connection',
+  replication: 'use pg for replication connections, which know no pipeline mode',
+};
 
 const libpqKeywords = new Set(binding.conninfoKeywords());
+
+/** @type {Record<string, (value: any, target: Target) => void>} */
+const SPECIAL = {
+  port(value, { conninfo }) {
+    // What `Number(undefined)` gives counts as nothing, as in `pg`.
+    if (!Number.isNaN(value)) conninfo.port = checkPorts(value);
+  },
+  password(value, { conninfo, settings }) {
+    if (typeof value === 'function') settings.password = value;
+    else conninfo.password = string(value, 'password');
+  },
+  ssl(value, target) {
+    target.ssl.push(value);
+  },
+  sslnegotiation(value, { conninfo }) {
+    conninfo.sslnegotiation = oneOf('postgres', 'direct')(value, 'sslnegotiation');
+  },
+  enableChannelBinding(value, { conninfo }) {
+    conninfo.channel_binding ??= boolean(value, 'enableChannelBinding') ? 'prefer' : 'disable';
+  },
+  keepAlive(value, { conninfo }) {
+    conninfo.keepalives = boolean(value, 'keepAlive') ? '1' : '0';
+  },
+  keepAliveInitialDelayMillis(value, { conninfo }) {
+    const millis = integer(0)(value, 'keepAliveInitialDelayMillis');
+    if (millis > 0) conninfo.keepalives_idle = String(Math.max(1, Math.round(millis / 1000)));
+  },
+  client_encoding(value, { conninfo }) {
+    const name = 'client_encoding';
+    if (!/^(?:utf-?8|unicode|auto)$/i.test(string(value, name))) {
+      refuse(name, "'UTF8': JavaScript strings are Unicode, and the server converts", value);
+    }
+    conninfo.client_encoding = 'UTF8';
+  },
+  poolSize(value, { settings, options }) {
+    const max = SETTINGS.max.check(value, 'poolSize');
+    if (!options.max) settings.max = max;
+  },
+};
+
+const NEVER_EMPTY = new Set([
+  ...['ssl', 'keepAlive', 'keepAliveInitialDelayMillis', 'enableChannelBinding', 'poolSize'],
+]);
+
+/**
+ * What options are put into.
+ * @typedef {object} Target
+ * @property {any} settings
+ * @property {Record<string, string>} conninfo
+ * @property {Record<string, any>} options all of them
+ * @property {unknown[]} ssl the option, and that of the connection string
+ */
 
 const OUR_NAMES = [
   ...Object.keys(SETTINGS),
   ...SERVER_SETTINGS,
   ...Object.keys(RENAMED),
+  ...Object.keys(SPECIAL),
+  ...Object.keys(WITHOUT_EFFECT),
+  ...Object.keys(IMPOSSIBLE),
   'connectionString',
-  'password',
-  'ssl',
-  'keepAlive',
-  'keepAliveInitialDelayMillis',
 ];
+const KNOWN = new Set([...OUR_NAMES, ...libpqKeywords]);
 
 /**
- * @param {string} name
- * @returns {string} a name that was probably meant, as a sentence, or nothing
+ * @param {object} config
+ * @returns {Record<string, any>} its own properties, and those that it hides or inherits, as a
+ *   password may be
  */
-function suggestion(name) {
-  const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/[_-]/g, '');
-  const wanted = plain(name);
-  const known = [...OUR_NAMES, ...libpqKeywords];
-  const close =
-    known.find((candidate) => plain(candidate) === wanted) ??
-    known.find((candidate) => {
-      const other = plain(candidate);
-      return wanted.length > 3 && (other.startsWith(wanted) || wanted.startsWith(other));
-    });
-  return close === undefined ? '' : ` Did you mean "${close}"?`;
-}
-
-/**
- * @param {string} given a URI or "keyword=value …"
- * @returns {Record<string, any>} options under the names of `pg` or libpq
- */
-function parseConnectionString(given) {
-  const { text, ssl } = takeSsl(given);
-  const parsed = parseWithoutSsl(text);
-  // As in `pg`, sslmode says it better.
-  return ssl === undefined || parsed.sslmode !== undefined ? parsed : { ...parsed, ssl };
-}
-
-/**
- * Parameters of a URL that `pg` has, and libpq has not, or has as something weaker: to `pg` (and to
- * JDBC) `ssl=true` says that the server is to be verified.
- * @param {string} text
- * @returns {{ text: string, ssl?: string }}
- */
-function takeSsl(text) {
-  const scheme = /^postgres(?:ql)?:\/\//.exec(text)?.[0] ?? text;
-  // Where libpq sees the end of user and password: they may have a `?` in them.
-  const start = scheme.length + Math.max(0, text.slice(scheme.length).search(/[@/]/));
-  const query = text.indexOf('?', start);
-  if (query < 0) return { text };
-  const parameters = text.slice(query + 1).split('&');
-  const kept = parameters.filter((parameter) => !/^(?:ssl|uselibpqcompat)=/.test(parameter));
-  const [ssl] = parameters.filter((parameter) => parameter.startsWith('ssl=')).slice(-1);
-  return {
-    text: text.slice(0, query) + (kept.length > 0 ? `?${kept.join('&')}` : ''),
-    ssl: ssl?.slice('ssl='.length).replace(/^1$/, 'true').replace(/^0$/, 'false'),
-  };
-}
-
-/** @param {string} text @returns {Record<string, any>} */
-function parseWithoutSsl(text) {
-  let hint = '';
-  try {
-    const { dbname, ...rest } = binding.parseConninfo(text);
-    return dbname === undefined ? rest : { ...rest, database: dbname };
-  } catch (error) {
-    // Its other messages quote parts of the text, and so, maybe, the password.
-    const said = /** @type {Error} */ (error).message;
-    const [, parameter] = /^invalid URI query parameter: "(\w+)"$/.exec(said.trim()) ?? [];
-    if (parameter !== undefined) hint = `: there is no parameter "${parameter}"`;
+function readConfig(config) {
+  const options = /** @type {Record<string, any>} */ ({ ...config });
+  for (const name of KNOWN) {
+    const value = /** @type {any} */ (config)[name];
+    if (value !== undefined) options[name] = value;
   }
-  // Forms that `pg` knows and libpq does not: socket paths, and parameters of `pg`'s own.
-  if (/^(?:postgres(?:ql)?:\/\/|socket:|\/)/.test(text)) {
-    try {
-      // Its default export reads the URL only; files that it names are libpq's to read.
-      const parsed = require('pg-connection-string').parse(text);
-      // Its reading of sslmode.
-      delete parsed.ssl;
-      return Object.fromEntries(
-        Object.entries(parsed).filter(
-          ([, value]) => value !== null && value !== undefined && value !== '',
-        ),
-      );
-    } catch {
-      // libpq's reason is the better one.
-    }
-  }
-  throw new OptionError(
-    `the connection string cannot be read${hint}. Write ` +
-      'postgresql://user:password@host:port/database, with special characters percent-encoded',
-  );
+  return options;
+}
+
+/** @param {unknown} value */
+function isMissing(value) {
+  return value === undefined || value === null;
 }
 
 /**
@@ -247,62 +214,109 @@ function parseWithoutSsl(text) {
  */
 function parseOptions(config) {
   if (config === null || config === undefined) config = {};
+  if (config instanceof URL) config = config.href;
   if (typeof config === 'string') config = { connectionString: config };
   if (typeof config !== 'object') {
     throw new OptionError('the configuration must be an object or a connection string');
   }
-  const { connectionString, ssl, ...given } = config;
+  const { connectionString, ...given } = readConfig(config);
+  /** @type {Record<string, any>} */
+  const fromText = isMissing(connectionString)
+    ? {}
+    : parseConnectionString(string(connectionString, 'connectionString'));
+  for (const name of Object.keys(fromText)) fromText[name] = fromUrl(name, fromText[name]);
   // As in `pg`: what stands in the URL wins.
-  const options = { ...given };
-  if (connectionString !== null && connectionString !== undefined) {
-    Object.assign(options, parseConnectionString(string(connectionString, 'connectionString')));
-  }
+  const options = { ...given, ...fromText };
+  addDefaults(options);
 
   /** @type {any} */
-  const settings = { conninfo: {}, password: undefined };
+  const settings = { conninfo: {}, serverSettings: {}, password: undefined };
   for (const [name, { default: value }] of Object.entries(SETTINGS)) settings[name] = value;
-  /** @type {string[]} */
-  const serverSettings = [];
-  const { conninfo } = settings;
-  /** @type {unknown} */
-  let sslOfUrl;
+  /** @type {Target} */
+  const target = { settings, conninfo: settings.conninfo, options, ssl: [] };
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || value === null) continue;
-    if (Object.hasOwn(SETTINGS, name)) {
-      settings[name] = SETTINGS[name].check(value, name);
-    } else if (SERVER_SETTINGS.includes(name)) {
-      // `pg` takes false for none.
-      if (value !== false) serverSettings.push(`-c ${name}=${integer(0)(value, name)}`);
-    } else if (name === 'port') {
-      conninfo.port = checkPorts(value);
-    } else if (Object.hasOwn(RENAMED, name)) {
-      conninfo[/** @type {any} */ (RENAMED)[name]] = string(value, name);
-    } else if (name === 'password') {
-      if (typeof value === 'function') settings.password = value;
-      else conninfo.password = string(value, name);
-    } else if (name === 'ssl') {
-      sslOfUrl = value;
-    } else if (name === 'keepAlive') {
-      conninfo.keepalives = boolean(value, name) ? '1' : '0';
-    } else if (name === 'keepAliveInitialDelayMillis') {
-      const millis = integer(0)(value, name);
-      if (millis > 0) conninfo.keepalives_idle = String(Math.max(1, Math.round(millis / 1000)));
-    } else if (name === 'client_encoding') {
-      if (!/^utf-?8$/i.test(string(value, name))) {
-        refuse(name, "'UTF8': JavaScript strings are Unicode, and the server converts", value);
-      }
-    } else if (libpqKeywords.has(name)) {
-      conninfo[name] = string(typeof value === 'number' ? String(value) : value, name);
-    } else {
-      throw new OptionError(`unknown option "${name}".${suggestion(name)}`);
-    }
+    if (!isMissing(value)) take(name, value, target);
   }
-  if (serverSettings.length > 0) {
-    conninfo.options = [conninfo.options, ...serverSettings].filter(Boolean).join(' ');
+  finish(target, isMissing(fromText.ssl) ? [] : [given.ssl]);
+  return settings;
+}
+
+/** @param {Record<string, any>} options gets what they leave to `defaults` */
+function addDefaults(options) {
+  // What a service file says, only libpq knows.
+  const isService = Boolean(options.service ?? process.env.PGSERVICE);
+  for (const [name, value] of Object.entries(changedDefaults())) {
+    if (isService && !Object.hasOwn(SETTINGS, name)) continue;
+    if (name === 'ssl' && options.sslmode !== undefined) continue;
+    if (isMissing(options[name]) || options[name] === '') options[name] = value;
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {any} value a text, as all are in a URL
+ */
+function fromUrl(name, value) {
+  const isFlag = SETTINGS[name]?.check === boolean || WITHOUT_EFFECT[name] === boolean;
+  if (!isFlag && !['keepAlive', 'enableChannelBinding'].includes(name)) return value;
+  return value === 'true' || value === 'false' ? value === 'true' : value;
+}
+
+/**
+ * @param {string} name
+ * @param {any} value
+ * @param {Target} target
+ */
+function take(name, value, target) {
+  const { settings, conninfo } = target;
+  if (Object.hasOwn(SETTINGS, name)) {
+    settings[name] = SETTINGS[name].check(value, name);
+  } else if (SERVER_SETTINGS.includes(name)) {
+    const millis = millisOrFalse(value, name);
+    // As in `pg`, where 0 is not sent either: the server's own setting counts then.
+    if (millis > 0) settings.serverSettings[name] = millis;
+  } else if (Object.hasOwn(WITHOUT_EFFECT, name)) {
+    WITHOUT_EFFECT[name](value, name);
+  } else if (Object.hasOwn(IMPOSSIBLE, name)) {
+    if (![false, 'false', '', 0].includes(value)) {
+      throw new OptionError(`option "${name}" is not supported: ${IMPOSSIBLE[name]}`);
+    }
+  } else if (!KNOWN.has(name)) {
+    warnOfUnknown(name, [...OUR_NAMES, ...libpqKeywords]);
+  } else if (value === '' && !NEVER_EMPTY.has(name)) {
+    // As to libpq and `pg`: as if it were not there.
+  } else if (Object.hasOwn(SPECIAL, name)) {
+    SPECIAL[name](value, target);
+  } else {
+    const text = typeof value === 'number' ? String(value) : value;
+    conninfo[Object.hasOwn(RENAMED, name) ? RENAMED[name] : name] = string(text, name);
+  }
+}
+
+/**
+ * What follows from several of them.
+ * @param {Target} target
+ * @param {unknown[]} otherSsl what the connection string has in its place
+ */
+function finish({ settings, conninfo, ssl }, otherSsl) {
+  const defaults = binding.conninfoDefaults();
+  const settingTexts = Object.entries(settings.serverSettings).map(
+    ([name, millis]) => `-c ${name}=${millis}`,
+  );
+  if (settingTexts.length > 0) {
+    // Beside those of PGOPTIONS, which libpq reads only in place of these.
+    conninfo.options = [conninfo.options ?? defaults.options, ...settingTexts]
+      .filter(Boolean)
+      .join(' ');
   }
   conninfo.client_encoding = 'UTF8';
-  settings.tls = applyTls([ssl, sslOfUrl], conninfo);
-  return settings;
+  const seconds = Number(conninfo.connect_timeout ?? defaults.connect_timeout ?? 0);
+  settings.connectTimeoutSeconds = seconds > 0 ? seconds : 0;
+  settings.tls = applyTls([...otherSsl, ...ssl], conninfo);
+  const sslmode = conninfo.sslmode ?? defaults.sslmode;
+  if (conninfo.sslnegotiation === 'direct' && !/^(?:require|verify-)/.test(sslmode ?? '')) {
+    throw new OptionError('option "sslnegotiation" cannot be \'direct\' without TLS: give ssl too');
+  }
 }
 
 /** @param {unknown} value @returns {string} one port, or several as libpq takes them */

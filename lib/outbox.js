@@ -98,7 +98,7 @@ class Outbox {
       this.#solo !== undefined ||
       this.#guardEnd !== undefined ||
       (work.runsSolo && this.#load.sent > 0) ||
-      this.#connection.state === 'connecting' ||
+      this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work) ||
       (work.sharesSync !== false && this.#load.isBusy)

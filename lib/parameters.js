@@ -6,6 +6,7 @@
 // settled, not before. Used by query-arguments.js.
 
 const { ParameterError } = require('./errors');
+const { defaults } = require('./pg/defaults');
 const { prepareValue } = require('./types/prepare-value');
 
 /** The Bind message counts parameters in 16 bits. */
@@ -31,7 +32,7 @@ function prepare(value) {
     case 'undefined':
       return null;
     default:
-      return value === null ? null : prepareValue(value);
+      return value === null ? null : prepareValue(value, defaults);
   }
 }
 

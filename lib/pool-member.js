@@ -8,6 +8,7 @@ const { Client, POOL, connectionOf, plainQuery } = require('./client');
 const { handOver } = require('./handed-query');
 const { DISCARD_ALL } = require('./options');
 const { Query } = require('./query');
+const { setUpSession } = require('./session-setup');
 
 /** Lifetimes end between this part of the limit and all of it, so that a pool does not renew all of its connections at once. */
 const LIFETIME_JITTER = 0.1;
@@ -34,13 +35,15 @@ class Member {
   constructor(settings, registry, listener) {
     this.#settings = settings;
     this.#onUnsent = listener.onUnsent;
-    this.client = new Client({ [POOL]: { settings, registry, ...listener } });
+    const side = { [POOL]: { settings, registry, ...listener } };
+    this.client = settings.makeClient === undefined ? new Client(side) : settings.makeClient(side);
     this.connection = connectionOf(this.client);
   }
 
   /** @returns {Promise<void>} */
   async connect() {
     await this.client.connect();
+    await setUpSession(this.client, this.connection, this.#settings);
     const { maxLifetimeSeconds } = this.#settings;
     if (maxLifetimeSeconds > 0) {
       const millis = maxLifetimeSeconds * 1000;

@@ -7,23 +7,29 @@
 const { EventEmitter } = require('node:events');
 
 const { Batch, readBatch } = require('./batch');
-const { readOptions, transactionsOf } = require('./client');
+const { Client, POOL, readOptions, settingsOf, transactionsOf } = require('./client');
 const { watch } = require('./deadline');
 const { traceQuery } = require('./diagnostics');
 const { Dispatcher } = require('./dispatcher');
-const { PoolError, StatementRefusedError, copyError } = require('./errors');
+const {
+  OptionError,
+  ParameterError,
+  PoolError,
+  StatementRefusedError,
+  copyError,
+} = require('./errors');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { copyRows } = require('./copy-rows');
 const { watchLoan } = require('./leak-warning');
 const { Listener, checkChannel, checkPayload } = require('./listener');
-const { answer, callBack, readQuery } = require('./query-arguments');
+const { definePoolProperties, describeOptions } = require('./pg/pool-properties');
+const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
 const { readTransaction } = require('./transaction-options');
 
 /**
- * @typedef {import('./client').Client} Client
  * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query').Query} Query
  * @typedef {import('./query-arguments').Callback} Callback
@@ -31,8 +37,20 @@ const { readTransaction } = require('./transaction-options');
  * @typedef {Client & Disposable & { release: Release }} LentClient
  */
 
+function firstParameterError() {
+  return new ParameterError(
+    'Passing a function as the first parameter to pool.query is not supported',
+  );
+}
+
+/** @type {(pool: Pool) => import('./pg/pool-properties').Inside} */
+let insideOf;
+
 class Pool extends EventEmitter {
   #settings;
+  #options;
+  #Client;
+  #hasEnded = false;
   /** @type {import('./errors').OptionError | undefined} why it cannot connect */
   #refusal;
   #registry = new StatementRegistry();
@@ -41,24 +59,78 @@ class Pool extends EventEmitter {
   /** @type {Promise<void> | undefined} */
   #ended = undefined;
 
+  static {
+    insideOf = (pool) => ({
+      dispatcher: pool.#dispatcher,
+      settings: pool.#settings,
+      options: pool.#options,
+      Client: pool.#Client,
+      hasEnded: pool.#hasEnded,
+    });
+  }
+
   /**
    * @param {string | Record<string, any>} [config] connection string or
    *   options; what is wrong with them rejects queries and connect()
+   * @param {new (config: any) => Client} [ClientClass] the option `Client`, as pg-pool takes it too
    */
-  constructor(config) {
+  constructor(config, ClientClass) {
     super();
     const { settings, refusal } = readOptions(config);
     this.#settings = settings;
-    this.#refusal = refusal;
+    this.#options = describeOptions(config, settings);
+    this.#Client = settings.Client ?? ClientClass ?? Client;
+    this.#refusal = refusal ?? this.#useClient();
     this.#dispatcher = new Dispatcher(settings, this.#registry, {
       refuse: () => this.#refuse(),
-      hasSetUp: () => this.listenerCount('connect') > 0,
-      onOpened: (client) => this.#emitNow('connect', client),
+      hasSetUp: () =>
+        this.listenerCount('connect') > 0 ||
+        settings.onConnect !== undefined ||
+        settings.verify !== undefined,
+      onOpened: (client) => {
+        settings.log?.('new client connected');
+        this.#emitNow('connect', client);
+      },
+      onOpenFailed: (error) => settings.log?.('client failed to connect', error),
       onLost: (error, client) => this.#emitError(error, client),
-      onClosed: (client) => process.nextTick(() => this.emit('remove', client)),
+      onClosed: (client) => {
+        settings.log?.('remove client');
+        process.nextTick(() => this.emit('remove', client));
+      },
     });
     this.#listener = new Listener(settings, this.#registry, (error, client) =>
       this.#emitError(error, client),
+    );
+  }
+
+  /** @returns {OptionError | undefined} why its class of clients cannot be had */
+  #useClient() {
+    const Given = this.#Client;
+    if (Given === Client) return undefined;
+    if (!(Given.prototype instanceof Client)) {
+      return new OptionError(
+        'option "Client" must be a class that extends the Client of pg-conduit',
+      );
+    }
+    const options = Object.getOwnPropertyDescriptors(this.#options);
+    const settings = this.#settings;
+    settings.makeClient = (side) => new Given(Object.defineProperties({ ...side }, options));
+    const silent = () => {};
+    const probe = settings.makeClient({
+      [POOL]: {
+        settings,
+        registry: this.#registry,
+        onUnsent: () => false,
+        onSettled: silent,
+        onLost: silent,
+        onClosed: silent,
+      },
+    });
+    const isOurs = settingsOf(probe) === settings;
+    probe.end();
+    if (isOurs) return undefined;
+    return new OptionError(
+      'option "Client": the constructor of the class must pass on to super() what it is given',
     );
   }
 
@@ -98,7 +170,9 @@ class Pool extends EventEmitter {
 
   /** @param {Error} error @param {Client} client */
   #emitError(error, client) {
-    if (this.listenerCount('error') > 0) process.nextTick(() => this.emit('error', error, client));
+    if (this.listenerCount('error') === 0) return;
+    Object.defineProperty(error, 'client', { value: client, configurable: true, writable: true });
+    process.nextTick(() => this.emit('error', error, client));
   }
 
   /**
@@ -126,10 +200,13 @@ class Pool extends EventEmitter {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
-    const { types, int8 } = this.#settings;
+    const { types, int8, Promise: Own } = this.#settings;
+    const isMistaken = typeof text === 'function';
+    if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
     const query = readQuery(text, values, callback, types, int8);
+    if (isMistaken) query.refusal = firstParameterError();
     this.#begin(query);
-    return answer(query);
+    return answer(query, Own);
   }
 
   /** @param {Query | Batch} work */
@@ -161,7 +238,7 @@ class Pool extends EventEmitter {
   #dispatch(query) {
     const info = this.#registry.find(query.text);
     query.info = info;
-    if (info.isSeveral && query.parameters.length === 0) {
+    if (info.isSeveral && query.parameters.length === 0 && !query.isExtended) {
       query.endsTransaction = true;
       this.#dispatcher.runAlone(query);
       return;
@@ -286,13 +363,20 @@ class Pool extends EventEmitter {
   connect(callback) {
     const loan = this.#watchLoan();
     const borrowed = this.#dispatcher.borrow().then((member) => this.#lend(member, loan));
-    if (callback === undefined) return borrowed;
+    if (callback === undefined) return this.#own(borrowed);
     callBack(borrowed, (error, client) =>
-      error === null
-        ? callback(null, client, client.release)
-        : callback(error, undefined, () => {}),
+      error ? callback(error, undefined, () => {}) : callback(undefined, client, client.release),
     );
     return undefined;
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} promise
+   */
+  #own(promise) {
+    const Own = this.#settings.Promise;
+    return Own === undefined ? promise : Own.resolve(promise);
   }
 
   /**
@@ -338,6 +422,8 @@ class Pool extends EventEmitter {
       }
       isLent = false;
       loan?.stop();
+      const counted = /** @type {{ _poolUseCount?: number }} */ (lent);
+      counted._poolUseCount = (counted._poolUseCount ?? 0) + 1;
       this.#emitNow('release', error, client);
       this.#dispatcher.takeBack(member, Boolean(error));
     };
@@ -387,14 +473,14 @@ class Pool extends EventEmitter {
   /**
    * Takes nothing more, finishes what is in flight and what waits, then closes
    * all connections. Clients that are lent are waited for.
-   * @param {(error: any) => void} [callback]
+   * @param {(error?: any) => void} [callback]
    * @returns {Promise<void> | undefined} nothing with a callback
    */
   end(callback) {
     const ended = this.#end();
     this.#ended ??= ended;
-    if (callback === undefined) return ended;
-    callBack(ended, (error) => callback(error));
+    if (callback === undefined) return this.#own(ended);
+    callBackEnd(ended, callback);
     return undefined;
   }
 
@@ -407,8 +493,12 @@ class Pool extends EventEmitter {
     if (this.ending) {
       throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
     }
+    this.#settings.log?.('ending');
     await Promise.all([this.#dispatcher.end(), this.#listener.end()]);
+    this.#hasEnded = true;
   }
 }
+
+definePoolProperties(Pool.prototype, insideOf);
 
 module.exports = { Pool };

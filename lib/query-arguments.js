@@ -42,20 +42,24 @@ function readQuery(text, values, callback, types, int8, Kind = /** @type {any} *
     values ??= options.values;
     callback ??= options.callback;
   }
-  values ??= NO_VALUES;
+  // As in `pg`, which is given the outcome of conditions.
+  values ||= NO_VALUES;
   /** @type {readonly import('./parameters').Parameter[]} */
   let parameters = [];
   /** @type {ParameterError | undefined} */
   let refusal;
   try {
     checkArguments(text, values, options);
+    if (callback && typeof callback !== 'function') {
+      throw new ParameterError('callback is not a function');
+    }
     parameters = prepareParameters(values);
   } catch (error) {
     refusal = /** @type {ParameterError} */ (error);
   }
   const query = new Kind(refusal === undefined ? text : '', parameters, options, types, int8);
   query.refusal = query.size > MAX_SIZE ? tooLargeError() : refusal;
-  query.callback = callback;
+  query.callback = typeof callback === 'function' ? callback : undefined;
   return query;
 }
 
@@ -67,14 +71,18 @@ function readQuery(text, values, callback, types, int8, Kind = /** @type {any} *
  */
 function checkArguments(text, values, options) {
   if (typeof text !== 'string') {
+    if (options === NO_OPTIONS && (text === null || text === undefined)) {
+      throw new ParameterError('Client was passed a null or undefined query');
+    }
     throw new ParameterError(
-      `query() needs an SQL text, or { text, values }, not ${text === null ? 'null' : typeof text}`,
+      'A query must have either text or a name. Supplying neither is unsupported.',
+      { hint: `give an SQL text, or { text, values }; it is of the type ${typeof text}` },
     );
   }
   if (!Array.isArray(values)) {
-    throw new ParameterError(
-      `the values of a query must be an array, one for each of $1, $2, …, not ${typeof values}`,
-    );
+    throw new ParameterError('Query values must be an array', {
+      hint: `one for each of $1, $2, …; they are of the type ${typeof values}`,
+    });
   }
   if (options === NO_OPTIONS) return;
   const { rowMode, types, name, prepare, syncGroup } = options;
@@ -104,7 +112,7 @@ function checkDeadline({ signal, timeoutMillis, query_timeout }) {
   if (signal && !(signal instanceof AbortSignal)) {
     throw new ParameterError('signal must be an AbortSignal');
   }
-  for (const millis of [timeoutMillis, query_timeout]) {
+  for (const millis of [timeoutMillis, query_timeout || undefined]) {
     if (millis !== undefined && !(Number.isInteger(millis) && millis >= 0)) {
       throw new ParameterError('timeoutMillis must be a whole number of milliseconds, 0 for none');
     }
@@ -113,12 +121,14 @@ function checkDeadline({ signal, timeoutMillis, query_timeout }) {
 
 /**
  * @param {Query} query
+ * @param {PromiseConstructor | undefined} Own of the user, if he has one
+ * @param {null} [noError] as `pg` has it there
  * @returns {Promise<any> | undefined} nothing with a callback, which is called
  */
-function answer(query) {
+function answer(query, Own, noError) {
   const { callback, promise } = query;
-  if (callback === undefined) return promise;
-  callBack(promise, callback);
+  if (callback === undefined) return Own === undefined ? promise : Own.resolve(promise);
+  callBack(promise, callback, noError);
   return undefined;
 }
 
@@ -127,12 +137,21 @@ function answer(query) {
  * throws is an uncaught exception and not a rejection.
  * @param {Promise<any>} promise
  * @param {Callback} callback
+ * @param {null} [noError] what it is given for the error if there is none
  */
-function callBack(promise, callback) {
+function callBack(promise, callback, noError) {
   promise.then(
-    (value) => process.nextTick(callback, null, value),
+    (value) => process.nextTick(callback, noError, value),
     (error) => process.nextTick(callback, error),
   );
 }
 
-module.exports = { answer, callBack, checkDeadline, readQuery };
+/**
+ * @param {Promise<void>} ended
+ * @param {(error?: any) => void} callback which, as in `pg`, is given nothing
+ */
+function callBackEnd(ended, callback) {
+  callBack(ended, (error) => (error ? callback(error) : callback()));
+}
+
+module.exports = { answer, callBack, callBackEnd, checkDeadline, readQuery };

@@ -103,7 +103,9 @@ class Query {
     /** @type {AbortSignal | undefined} */
     this.signal = options.signal ?? undefined;
     /** @type {number | undefined} */
-    this.timeoutMillis = options.timeoutMillis ?? options.query_timeout;
+    this.timeoutMillis = options.timeoutMillis ?? (options.query_timeout || undefined);
+    /** Not by the simple protocol, whatever is in its text. */
+    this.isExtended = options.queryMode === 'extended';
     /** Nothing else may be in flight with it: cancelling it would hit others. */
     this.runsSolo = this.signal !== undefined;
     /** @type {Promise<any>} */

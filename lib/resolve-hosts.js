@@ -16,10 +16,13 @@ function needsNoLookup(host) {
 
 /** @param {string} name @param {NodeJS.ErrnoException} cause */
 function hostNotFound(name, cause) {
-  return new ConnectionError(`the host "${name}" cannot be found: check the host option`, {
-    code: cause.code,
-    errno: cause.errno,
-    syscall: cause.syscall,
+  const { code, errno, syscall } = cause;
+  return new ConnectionError(`${syscall} ${code} ${name}`, {
+    code,
+    hint: 'check the host option',
+    errno,
+    syscall,
+    hostname: name,
     cause,
   });
 }

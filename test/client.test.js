@@ -18,12 +18,12 @@ describe('Client', () => {
   afterEach(endAll);
 
   describe('connect()', () => {
-    it('resolves to nothing, and says that it is connected', async () => {
+    it('resolves to the client, and says that it is connected', async () => {
       const client = new Client(options());
       const events = [];
       client.on('connect', () => events.push('connect'));
       assert.equal(client.processID, 0);
-      assert.equal(await client.connect(), undefined);
+      assert.equal(await client.connect(), client);
       assert.deepEqual(events, ['connect']);
       assert.ok(client.processID > 0);
       const { rows } = await client.query('select pg_backend_pid() as pid');
@@ -145,9 +145,9 @@ describe('Client', () => {
     it('takes a callback, and then returns nothing', async () => {
       const client = await newClient();
       const [error] = await called((callback) => assert.equal(client.end(callback), undefined));
-      assert.equal(error, null);
+      assert.equal(error, undefined);
       const [again] = await called((callback) => client.end(callback));
-      assert.equal(again, null);
+      assert.equal(again, undefined);
     });
 
     it('may be called before connect(), and while it is under way', async () => {
@@ -280,9 +280,12 @@ describe('Client', () => {
       }
       await killer.query('select pg_terminate_backend($1)', [client.processID]);
       await ended;
-      for (const error of [await sleeping, await behind]) {
+      for (const [error, code] of [
+        [await sleeping, '57P01'],
+        [await behind, 'ECONNRESET'],
+      ]) {
         assert.ok(error instanceof ConnectionError);
-        assert.equal(error.code, 'ECONNRESET');
+        assert.equal(error.code, code);
         assert.equal(error.outcome, 'unknown');
         assert.match(error.message, /terminat/);
       }

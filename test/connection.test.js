@@ -91,10 +91,19 @@ describe('Connection', function () {
       await client.end();
     });
 
-    it('but rejects them before connect()', async () => {
+    it('before connect(), which wait for it, or for end()', async () => {
       const client = new Client(options());
-      await assert.rejects(client.query('select 1'), /call and await connect\(\) first/);
+      const early = client.query('select 1 as one');
+      await client.connect();
+      assert.deepEqual((await early).rows, [{ one: 1 }]);
       await client.end();
+      const ended = new Client(options());
+      const never = assert.rejects(ended.query('select 1'), {
+        message: 'Client was closed and is not queryable',
+        outcome: 'not-run',
+      });
+      await ended.end();
+      await never;
     });
 
     it('that are more than it may have in flight, in order, with all their answers', async () => {

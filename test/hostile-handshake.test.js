@@ -259,7 +259,8 @@ describe('A server that is connected to', () => {
     it('may decline, unless it is required', async () => {
       for (const sslmode of SECURE) {
         const error = await failure(says(...SESSION), { sslmode });
-        assert.match(error.message, /server does not support SSL, but SSL was required/);
+        assert.equal(error.message, 'The server does not support SSL connections');
+        assert.match(error.detail, /but SSL was required/);
       }
       script.server.recover();
       for (const sslmode of [...INSECURE, 'prefer']) {
@@ -270,7 +271,7 @@ describe('A server that is connected to', () => {
 
     it('is refused when it declines and sends answers behind its N', async () => {
       script.server.tls = Buffer.concat([Buffer.from('N'), ...SESSION]);
-      const required = /server does not support SSL, but SSL was required/;
+      const required = /^The server does not support SSL connections$/;
       for (const sslmode of SECURE) {
         assert.match((await failure(says(...SESSION), { sslmode })).message, required);
       }

@@ -4,26 +4,47 @@
 // it refuses. What it does as `pg` does is compared with `pg` itself.
 
 const assert = require('node:assert/strict');
-const { ConduitError, ConnectionError, StatementRefusedError, Client } = require('..');
+const { ConduitError, StatementRefusedError, Client } = require('..');
 const { endAll, newClient, options, resetSchema } = require('./support/connect');
 const { EXECUTIONS, withPg } = require('./support/like-pg');
 const { called, errorOf } = require('./support/outcomes');
+const { deadPort } = require('./support/ports');
 
 describe('Client', () => {
   before(resetSchema);
   afterEach(endAll);
 
   describe('query()', () => {
-    it('rejects before connect() was called', async () => {
-      // In pg such a query waits for ever if nobody connects.
+    it('waits until the client is connected, and for its time limit at most', async () => {
       const client = new Client(options());
-      const error = await errorOf(client.query('select 1'));
-      assert.ok(error instanceof ConnectionError);
-      assert.equal(error.outcome, 'not-run');
-      assert.match(error.message, /connect\(\)/);
+      const late = errorOf(client.query({ text: 'select 1', query_timeout: 1 }));
+      const waiting = [
+        client.query('create temp table early (n int)'),
+        client.query('insert into early values ($1)', [1]),
+        client.batch(['insert into early values (2)', 'select count(*)::int as n from early']),
+        client.transaction((tx) => tx.query('insert into early values (3)')),
+        client.query('select array_agg(n order by n) as all from early'),
+      ];
+      assert.equal((await late).message, 'Query read timeout');
+      assert.equal((await late).outcome, 'not-run');
       await client.connect();
-      assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
+      assert.deepEqual((await waiting[2])[1].rows, [{ n: 2 }]);
+      await waiting[3];
+      assert.deepEqual(
+        (await client.query('select array_agg(n order by n) as all from early')).rows,
+        [{ all: [1, 2, 3] }],
+      );
       await client.end();
+    });
+
+    it('is rejected with the reason when the client cannot connect', async () => {
+      const client = new Client({ host: '127.0.0.1', port: await deadPort(), user: 'nobody' });
+      const early = errorOf(client.query('select 1'));
+      const error = await errorOf(client.connect());
+      assert.equal(error.code, 'ECONNREFUSED');
+      assert.equal((await early).message, error.message);
+      assert.equal((await early).outcome, 'not-run');
+      assert.notEqual(await early, error);
     });
 
     it('takes its arguments in all the forms of pg', async () => {

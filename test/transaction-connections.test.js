@@ -446,7 +446,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1]);
     });
 
-    it('fails, not run, when the client is ended in it, or was never connected', async () => {
+    it('fails, not run, when the client is ended in it, or was ended before it was connected', async () => {
       const client = await newClient();
       const ended = await errorOf(
         client.transaction(async (tx) => {
@@ -454,7 +454,10 @@ describe('transaction()', function () {
           await client.end();
         }),
       );
-      const never = await errorOf(new Client().transaction((tx) => tx.query('select 1')));
+      const unused = new Client();
+      const waiting = errorOf(unused.transaction((tx) => tx.query('select 1')));
+      await unused.end();
+      const never = await waiting;
       for (const error of [ended, never]) {
         assert.ok(error instanceof ConnectionError, String(error));
         assert.equal(error.outcome, 'not-run');

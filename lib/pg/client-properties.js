@@ -3,6 +3,8 @@
 // Properties of `pg`'s Client that tools read, and which are no part of our own API: tracing,
 // ORMs, poolers of their own. Defined on Client's prototype by client.js.
 
+const binding = require('../binding');
+
 /**
  * @typedef {import('../client').Client} Client
  * @typedef {import('../connection').Connection} Connection
@@ -12,25 +14,43 @@
 /** By PQTransactionStatusType. @type {Record<number, string>} */
 const TRANSACTION_STATUS = { 0: 'I', 2: 'T', 3: 'E' };
 
-/** @param {Settings} settings */
-function toParameters({ conninfo, password }) {
-  const { user, dbname, host, port, sslmode, application_name: applicationName } = conninfo;
+/**
+ * What a connection is made with, as `pg` has it.
+ * @param {Settings} settings
+ */
+function toParameters({ conninfo, password, serverSettings, query_timeout: queryTimeout }) {
+  /** @type {Record<string, string | undefined>} */
+  const given = { ...binding.conninfoDefaults(), ...conninfo };
+  const host = given.host ?? given.hostaddr ?? 'localhost';
   const parameters = {
-    user,
-    database: dbname,
-    host: host ?? 'localhost',
-    port: Number(port ?? 5432),
-    ssl: sslmode !== undefined && sslmode !== 'disable',
-    application_name: applicationName,
+    user: given.user,
+    database: given.dbname ?? given.user,
+    host,
+    // Of several the first.
+    port: Number.parseInt(given.port || '5432', 10),
+    ssl: !['disable', 'allow', 'prefer'].includes(given.sslmode ?? 'prefer'),
+    sslnegotiation: given.sslnegotiation,
+    binary: false,
+    options: given.options,
+    client_encoding: 'UTF8',
+    replication: undefined,
+    isDomainSocket: host.startsWith('/'),
+    application_name: given.application_name,
+    fallback_application_name: given.fallback_application_name,
+    statement_timeout: serverSettings.statement_timeout ?? false,
+    lock_timeout: serverSettings.lock_timeout ?? false,
+    idle_in_transaction_session_timeout:
+      serverSettings.idle_in_transaction_session_timeout ?? false,
+    query_timeout: queryTimeout || false,
   };
   // As in `pg`, out of sight.
   Object.defineProperty(parameters, 'password', {
-    value: password ?? conninfo.password ?? null,
+    value: password ?? given.password ?? null,
     enumerable: false,
     writable: true,
     configurable: true,
   });
-  return parameters;
+  return /** @type {typeof parameters & { password: any }} */ (parameters);
 }
 
 /**
@@ -39,15 +59,22 @@ function toParameters({ conninfo, password }) {
  * @param {(client: any) => Settings} settingsOf
  */
 function defineClientProperties(prototype, connectionOf, settingsOf) {
-  /** @type {WeakMap<object, object>} */
-  const parameters = new WeakMap();
+  /** @type {WeakMap<object, ReturnType<typeof toParameters>>} */
+  const known = new WeakMap();
+  /** @param {object} client */
+  const parametersOf = (client) => {
+    const parameters = known.get(client) ?? toParameters(settingsOf(client));
+    known.set(client, parameters);
+    return parameters;
+  };
   /** @type {Record<string, (client: object) => unknown>} */
   const getters = {
-    connectionParameters(client) {
-      const known = parameters.get(client) ?? toParameters(settingsOf(client));
-      parameters.set(client, known);
-      return known;
-    },
+    connectionParameters: parametersOf,
+    user: (client) => parametersOf(client).user,
+    database: (client) => parametersOf(client).database,
+    host: (client) => parametersOf(client).host,
+    port: (client) => parametersOf(client).port,
+    password: (client) => parametersOf(client).password,
     ssl: (client) => connectionOf(client).isEncrypted,
     _connecting: (client) => connectionOf(client).state === 'connecting',
     _connected: (client) => ['ready', 'ending', 'closed'].includes(connectionOf(client).state),

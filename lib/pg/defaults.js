@@ -64,16 +64,21 @@ const VARIABLES = {
   database: 'PGDATABASE',
   password: 'PGPASSWORD',
   ssl: 'PGSSLMODE',
+  sslnegotiation: 'PGSSLNEGOTIATION',
   application_name: 'PGAPPNAME',
   options: 'PGOPTIONS',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
 };
 
-/** @returns {Record<string, any>} those that somebody has changed, and that count */
+/** Those that are no options: here as there they have no effect, or are read by whom they concern. */
+const NO_OPTIONS = new Set(['connectionString', 'rows', 'parseInputDatesAsUTC']);
+
+/** @returns {Record<string, any>} those that somebody has changed or added, and that count */
 function changedDefaults() {
   return Object.fromEntries(
     Object.entries(defaults).filter(
       ([name, value]) =>
-        name in initial && value !== initial[name] && process.env[VARIABLES[name]] === undefined,
+        value !== initial[name] && !NO_OPTIONS.has(name) && !process.env[VARIABLES[name]],
     ),
   );
 }

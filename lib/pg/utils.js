@@ -3,6 +3,7 @@
 // What `pg` has under `utils` and `pg/lib/utils`, as far as others use it.
 
 const { escapeIdentifier, escapeLiteral } = require('../escape');
+const { defaults } = require('./defaults');
 const { prepareValue } = require('../types/prepare-value');
 
 /**
@@ -20,7 +21,7 @@ function normalizeQueryConfig(config, values, callback) {
 
 module.exports = {
   // By itself: others give it to map().
-  prepareValue: (/** @type {unknown} */ value) => prepareValue(value),
+  prepareValue: (/** @type {unknown} */ value) => prepareValue(value, defaults),
   normalizeQueryConfig,
   escapeIdentifier,
   escapeLiteral,

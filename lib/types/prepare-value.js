@@ -186,7 +186,7 @@ function prepare(value, options, path) {
   }
   if (value === null || typeof value !== 'object') return null;
   if (isBytes(value)) return toBuffer(value);
-  if (isDate(value)) return dateToText(value, options?.parseInputDatesAsUTC === true);
+  if (isDate(value)) return dateToText(value, Boolean(options?.parseInputDatesAsUTC));
   if (Array.isArray(value)) return arrayToText(value, options, path);
   const { toPostgres } = /** @type {{ toPostgres?: (prepare: Prepare) => unknown }} */ (value);
   if (typeof toPostgres !== 'function') return objectToJson(value);

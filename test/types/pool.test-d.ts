@@ -18,7 +18,7 @@ declare const pool: Pool;
 expectType<Promise<PoolClient>>(pool.connect());
 expectType<void>(
   pool.connect((error, lent, release) => {
-    expectType<Error | null>(error);
+    expectType<Error | undefined>(error);
     expectType<PoolClient | undefined>(lent);
     release(true);
   }),
