@@ -66,6 +66,7 @@ module.exports = [
     rules: {
       'no-console': 'off',
       'n/no-extraneous-require': 'off',
+      'n/no-missing-import': 'off',
       'n/no-missing-require': 'off',
       'n/no-process-exit': 'off',
       'n/no-unpublished-require': 'off',
