@@ -273,7 +273,7 @@ export interface PoolOptions extends ClientOptions {
 // --- Queries and results -----------------------------------------------------------
 
 /** A query as one object. */
-export interface QueryConfig {
+export interface QueryConfig<Values = any> {
   /** One statement, with `$1`, `$2`, … for its values. */
   text: string;
   /**
@@ -314,7 +314,7 @@ export interface QueryConfig {
 }
 
 /** A query whose rows are arrays. */
-export interface QueryArrayConfig extends QueryConfig {
+export interface QueryArrayConfig<Values = any> extends QueryConfig<Values> {
   rowMode: 'array';
 }
 
@@ -375,25 +375,34 @@ export interface Queryable {
    *
    * It settles when the server has finished the statement and its commit, not before.
    */
-  query<Row = any>(config: QueryConfig & { callback: QueryCallback<Result<Row>> }): void;
-  query<Row extends any[] = any[]>(
-    config: QueryArrayConfig,
+  query<Row = any, Values = any>(
+    config: QueryConfig<Values> & { callback: QueryCallback<Result<Row>> },
+  ): void;
+  /** An object of `pg`'s kind, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
+  query<T extends Submittable>(submittable: T): T;
+  query<Row extends any[] = any[], Values = any>(
+    config: QueryArrayConfig<Values>,
     values?: readonly unknown[] | null,
   ): Promise<QueryArrayResult<Row>>;
-  query<Row = any>(config: QueryConfig, values?: readonly unknown[] | null): Promise<Result<Row>>;
-  query<Row = any>(text: string, values?: readonly unknown[] | null): Promise<Result<Row>>;
-  query<Row extends any[] = any[]>(
-    config: QueryArrayConfig,
+  query<Row = any, Values = any>(
+    config: string | QueryConfig<Values>,
+    values?: readonly unknown[] | null,
+  ): Promise<Result<Row>>;
+  query<Row extends any[] = any[], Values = any>(
+    config: QueryArrayConfig<Values>,
     callback: QueryCallback<QueryArrayResult<Row>>,
   ): void;
-  query<Row = any>(config: QueryConfig | string, callback: QueryCallback<Result<Row>>): void;
-  query<Row extends any[] = any[]>(
-    config: QueryArrayConfig,
+  query<Row = any, Values = any>(
+    config: QueryConfig<Values> | string,
+    callback: QueryCallback<Result<Row>>,
+  ): void;
+  query<Row extends any[] = any[], Values = any>(
+    config: QueryArrayConfig<Values>,
     values: readonly unknown[] | null | undefined,
     callback: QueryCallback<QueryArrayResult<Row>>,
   ): void;
-  query<Row = any>(
-    config: QueryConfig | string,
+  query<Row = any, Values = any>(
+    config: QueryConfig<Values> | string,
     values: readonly unknown[] | null | undefined,
     callback: QueryCallback<Result<Row>>,
   ): void;
@@ -609,8 +618,17 @@ export class Client extends EventEmitter {
   readonly port: number;
   /** What stands in the options, until a password function has been asked. */
   readonly password: string | ((...args: any[]) => unknown) | null;
-  /** All that it connects with, defaults included. */
+  /** Whether the connection is encrypted. */
+  readonly ssl: boolean;
+  /** What it was made with, as `pg` has it; the password is not enumerable. */
   readonly connectionParameters: ConnectionParameters;
+  /** Tells of the server's parameters. */
+  readonly connection: Connection;
+  /** For tracing tools that wrap `query()`: what they have asked right now; else empty. */
+  readonly queryQueue: readonly any[];
+
+  /** As the server said last: idle, in a transaction, in a failed one; null while something is in flight. */
+  getTransactionStatus(): 'I' | 'T' | 'E' | null;
 
   /**
    * Resolves to the client, as in `pg`, whose types do not say so either. Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the server
@@ -1182,3 +1200,104 @@ export class DatabaseError extends ConduitError {
   /** Characters of all fields together. */
   length: number;
 }
+
+// --- The shape of `pg` -----------------------------------------------------------
+
+/** What `query()` of a client takes besides texts and configs, and returns. */
+export interface Submittable {
+  submit(connection: any): any;
+}
+
+/**
+ * `Query` of `pg`, to be given to `query()` of a client: tells of its rows by events, or calls back.
+ * {@link Streamable.stream} holds the server when nobody reads; this does not.
+ */
+export class Query<Row = any, Values = any> extends EventEmitter implements Submittable {
+  constructor(
+    config?: string | SubmittedConfig<Values>,
+    callback?: (error: Error | null, result: Result<Row>) => void,
+  );
+  constructor(
+    config?: string | SubmittedConfig<Values>,
+    values?: readonly unknown[] | null,
+    callback?: (error: Error | null, result: Result<Row>) => void,
+  );
+  text: string;
+  values?: readonly unknown[];
+  name?: string;
+  submit(connection: any): Error | null;
+  on(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
+  on(event: 'end', listener: (result: Result<Row>) => void): this;
+  on(event: 'error', listener: (error: Error) => void): this;
+  once(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
+  once(event: 'end', listener: (result: Result<Row>) => void): this;
+  once(event: 'error', listener: (error: Error) => void): this;
+}
+
+/** What {@link Query} takes. */
+export interface SubmittedConfig<Values = any> extends QueryConfig<Values> {
+  /** Rows that are asked for at a time; without it all of them. */
+  rows?: number;
+}
+
+/** What the server says of its session when it is connected. */
+export interface ParameterStatus {
+  parameterName: string;
+  parameterValue: string;
+}
+
+/** `client.connection` of `pg`, as far as others look at it: the connection itself is libpq's. */
+export class Connection extends EventEmitter {
+  /** Texts of what submittables have prepared, by their names. */
+  parsedStatements: Record<string, string>;
+  on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
+  once(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
+}
+
+/** What a client was made with. */
+export interface ConnectionParameters {
+  user: string | undefined;
+  database: string | undefined;
+  host: string;
+  port: number;
+  ssl: boolean;
+  application_name: string | undefined;
+  password: any;
+}
+
+/** {@link ClientOptions} that count for whoever says nothing else, set for the whole process. */
+export interface Defaults {
+  [name: string]: any;
+  host: string;
+  port: number;
+  max: number;
+  /** Only to be set: `true` makes numbers of `bigint` for everybody. See {@link ClientOptions.int8}. */
+  parseInt8?: boolean;
+}
+
+export const defaults: Defaults;
+
+/** What `pg` has under this name and in `pg/lib/utils`. */
+export const utils: {
+  /** What a value becomes on its way to the server. */
+  prepareValue(value: unknown): unknown;
+  normalizeQueryConfig(
+    config: string | Record<string, any>,
+    values?: readonly unknown[] | ((error: any, result?: any) => void) | null,
+    callback?: (error: any, result?: any) => void,
+  ): Record<string, any>;
+  escapeIdentifier(text: string): string;
+  escapeLiteral(text: string): string;
+};
+
+/** Names that types have in `@types/pg`. */
+export type ClientConfig = ClientOptions;
+export type ConnectionConfig = ClientOptions;
+export type PoolConfig = PoolOptions;
+export type ClientBase = Client;
+export type CustomTypesConfig = TypeSource;
+export type FieldDef = Field;
+export type Notification = NotificationMessage;
+export type QueryResultRow = Record<string, any>;
+export type QueryResultBase = Omit<Result, 'rows'>;
+export type QueryConfigValues<T> = T extends Array<infer Value> ? Value : never;
