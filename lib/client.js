@@ -18,6 +18,7 @@ const { findHanded } = require('./handed-query');
 const { parseOptions } = require('./options');
 const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
+const { showQuery } = require('./pg/query-queue');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
@@ -192,15 +193,16 @@ class Client extends EventEmitter {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
+    const isWrapped = this.query !== plainQuery;
     if (typeof text === 'object' && typeof text?.submit === 'function') {
+      if (isWrapped) showQuery(this, text);
       return this.#serve(text, values, callback);
     }
-    if (this.query !== plainQuery) {
-      const handed = findHanded(text);
-      if (handed !== undefined) return handed.take(text, values, callback);
-    }
+    const handed = isWrapped ? findHanded(text) : undefined;
+    if (handed !== undefined) return handed.take(this, text, values, callback);
     const { int8, Promise: Own } = this.#settings;
     const query = readQuery(this.#nameOnly(text), values, callback, this.#types, int8);
+    if (isWrapped) showQuery(this, query);
     this.#begin(query, this.#refuse(query));
     return answer(query, Own, null);
   }

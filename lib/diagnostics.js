@@ -83,8 +83,9 @@ function traceQuery(query, run) {
     run();
     return;
   }
-  query.trace = new QueryTrace(query);
-  queries.traceSync(run, query.trace);
+  const trace = new QueryTrace(query);
+  query.trace = trace;
+  queries.traceSync(run, trace);
 }
 
 /**

@@ -4,6 +4,7 @@
 // tracing tools wrap Client.prototype.query, through which in `pg` all that a pool runs passes.
 // Handed over by pool-member.js, taken by client.js when the wrapper calls the method beneath.
 
+const { showQuery } = require('./pg/query-queue');
 const { callBack, readQuery } = require('./query-arguments');
 
 /**
@@ -14,7 +15,7 @@ const { callBack, readQuery } = require('./query-arguments');
  * What the method beneath finds in its first argument, or in a copy of that.
  * @typedef {object} Handed
  * @property {boolean} isTaken
- * @property {(config: any, values: any, callback: any) => Promise<any> | undefined} take
+ * @property {(client: Client, config: any, values: any, callback: any) => Promise<any> | undefined} take
  */
 
 /** Under it stands the query itself. Symbols are copied by `{ ...config }`. */
@@ -110,9 +111,10 @@ class HandedQuery {
     this.#unreserve();
   }
 
-  /** @param {any} config @param {any} values @param {any} callback */
-  take(config, values, callback) {
+  /** @param {Client} client @param {any} config @param {any} values @param {any} callback */
+  take(client, config, values, callback) {
     this.isTaken = true;
+    showQuery(client, this.#query);
     if (typeof values === 'function') callback = values;
     if (!this.#query.isSettled) this.#submit(config, Array.isArray(values) ? values : undefined);
     this.#unreserve();

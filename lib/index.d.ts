@@ -1254,17 +1254,6 @@ export class Connection extends EventEmitter {
   once(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
 }
 
-/** What a client was made with. */
-export interface ConnectionParameters {
-  user: string | undefined;
-  database: string | undefined;
-  host: string;
-  port: number;
-  ssl: boolean;
-  application_name: string | undefined;
-  password: any;
-}
-
 /** {@link ClientOptions} that count for whoever says nothing else, set for the whole process. */
 export interface Defaults {
   [name: string]: any;

@@ -15,6 +15,10 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  * @typedef {import('./statement-registry').StatementInfo} StatementInfo
  * @typedef {import('./row-builder').TypeSource} TypeSource
  * @typedef {import('./row-builder').Int8} Int8
+ *
+ * @typedef {object} QueryObserver
+ * @property {(connection: Connection) => void} sent
+ * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
  */
 
 const INSERT = commandTags.indexOf('INSERT');
@@ -68,7 +72,7 @@ class Query {
    */
   results = undefined;
   isSettled = false;
-  /** @type {import('./diagnostics').QueryTrace | undefined} while somebody listens */
+  /** @type {QueryObserver | undefined} while somebody listens */
   trace = undefined;
   /** Its rows are passed on as they come. */
   isStreamed = false;

@@ -5,8 +5,9 @@
 
 const assert = require('node:assert/strict');
 const { AsyncLocalStorage } = require('node:async_hooks');
+const { errorMonitor } = require('node:events');
 const { setTimeout: delay } = require('node:timers/promises');
-const { Client, DatabaseError, QueryAbortedError } = require('..');
+const { Client, DatabaseError, Query, QueryAbortedError } = require('..');
 const { SCHEMA, resetSchema } = require('./support/connect');
 const { until } = require('./support/outside');
 const { LOCK, PID, newPool, teach, usePools, warm } = require('./support/pools');
@@ -234,6 +235,33 @@ describe('a client whose query() is wrapped', () => {
       await tx.query('insert into t values ($1)', [1]);
     });
     assert.deepEqual(seen, ['create table t (i int)', 'insert into t values ($1)']);
+  });
+
+  it('shows in queryQueue what was asked last, which tells its wrapper what becomes of it', async () => {
+    const told = [];
+    wrap((client, args, next) => {
+      const answer = next(...args);
+      const { queryQueue } = client;
+      const look = (value) => told.push(value.message ?? value.rows);
+      queryQueue.at(-1).once(errorMonitor, look).once('end', look);
+      return answer;
+    });
+    const pool = newPool();
+    await pool.query(one);
+    await pool.query('select 1 / 0').catch(() => {});
+    // Refused before anything is sent.
+    const client = await pool.connect();
+    await client.query('select $1', 'no array').catch(() => {});
+    const query = client.query(new Query('select 2 as two'));
+    await new Promise((resolve) => {
+      query.once('end', resolve);
+    });
+    assert.deepEqual(client.queryQueue, []);
+    client.release();
+    const [first, second, third, fourth] = told;
+    assert.deepEqual([first, fourth], [[{ i: 1 }], [{ two: 2 }]]);
+    assert.match(second, /division by zero/);
+    assert.match(third, /must be an array/);
   });
 
   it('still shares a connection and its Syncs with others', async () => {

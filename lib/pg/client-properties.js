@@ -4,6 +4,7 @@
 // ORMs, poolers of their own. Defined on Client's prototype by client.js.
 
 const binding = require('../binding');
+const { queueOf } = require('./query-queue');
 
 /**
  * @typedef {import('../client').Client} Client
@@ -75,6 +76,7 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
     host: (client) => parametersOf(client).host,
     port: (client) => parametersOf(client).port,
     password: (client) => parametersOf(client).password,
+    queryQueue: (client) => queueOf(client),
     ssl: (client) => connectionOf(client).isEncrypted,
     _connecting: (client) => connectionOf(client).state === 'connecting',
     _connected: (client) => ['ready', 'ending', 'closed'].includes(connectionOf(client).state),

@@ -1,0 +1,81 @@
+'use strict';
+
+// `client.queryQueue` of `pg`, as far as tracing tools look: right behind a query() that they have
+// wrapped its last element is that query, and tells them what becomes of it. Used by client.js.
+
+const { errorMonitor } = require('node:events');
+const { afterDelivery } = require('../delivery');
+
+/**
+ * @typedef {import('../query').Query} Query
+ */
+
+/**
+ * Stands where a trace does, in front of the one that is there. Unlike a handler of the query's
+ * promise it does not hide a rejection that nobody else handles.
+ */
+class QueuedQuery {
+  #trace;
+  /** @type {Map<string | symbol, (value: any) => void>} */
+  #listeners = new Map();
+  /** @type {{ event: string | symbol, value: any } | undefined} */
+  #outcome = undefined;
+
+  /** @param {Query} query */
+  constructor(query) {
+    this.#trace = query.trace;
+    query.trace = this;
+  }
+
+  /** @param {string | symbol} event 'end' or errorMonitor @param {(value: any) => void} listener */
+  once(event, listener) {
+    this.#listeners.set(event, listener);
+    this.#tell();
+    return this;
+  }
+
+  /** @param {import('../connection').Connection} connection */
+  sent(connection) {
+    this.#trace?.sent(connection);
+  }
+
+  /** @param {any} result @param {Error} [error] */
+  settled(result, error) {
+    this.#trace?.settled(result, error);
+    this.#outcome =
+      error === undefined ? { event: 'end', value: result } : { event: errorMonitor, value: error };
+    this.#tell();
+  }
+
+  #tell() {
+    if (this.#outcome === undefined) return;
+    const { event, value } = this.#outcome;
+    const listener = this.#listeners.get(event);
+    this.#listeners.delete(event);
+    // It may send something, which must not be in the middle of a delivery.
+    if (listener !== undefined) afterDelivery(() => listener(value));
+  }
+}
+
+/** What was asked last of a client that somebody has wrapped. @type {WeakMap<object, any[]>} */
+const queues = new WeakMap();
+
+/** @param {object} client @returns {any[]} */
+function queueOf(client) {
+  return queues.get(client) ?? [];
+}
+
+/**
+ * Shows a query, or a submittable, to its wrapper, which looks before it returns.
+ * @param {object} client
+ * @param {any} query
+ */
+function showQuery(client, query) {
+  const entry = 'trace' in query ? new QueuedQuery(query) : query;
+  queues.set(client, [entry]);
+  queueMicrotask(() => {
+    if (queues.get(client)?.[0] === entry) queues.delete(client);
+  });
+}
+
+module.exports = { queueOf, showQuery };
