@@ -109,7 +109,7 @@ class Query {
     /** @type {number | undefined} */
     this.timeoutMillis = options.timeoutMillis ?? (options.query_timeout || undefined);
     /** Not by the simple protocol, whatever is in its text. */
-    this.isExtended = options.queryMode === 'extended';
+    this.isExtended = options.queryMode === 'extended' || this.name !== undefined;
     /** Nothing else may be in flight with it: cancelling it would hit others. */
     this.runsSolo = this.signal !== undefined;
     /** @type {Promise<any>} */
