@@ -51,6 +51,9 @@ if (error instanceof StatementRefusedError) expectType<'ERR_PG_CONDUIT_REFUSED'>
 if (error instanceof ConnectionError) {
   expectType<string>(error.code);
   expectType<number | undefined>(error.errno);
+  expectType<string | undefined>(error.address);
+  expectType<string | undefined>(error.hint);
+  expectType<Error[] | undefined>(error.errors);
   expectType<string | undefined>(error.syscall);
 }
 if (error instanceof PoolError) expectType<PoolErrorCode>(error.code);

@@ -42,7 +42,18 @@ expectAssignable<ClientOptions>({
   prepareThreshold: 1,
   statementCacheSize: 10,
   statementCacheBytes: 1000,
+  query_timeout: false,
+  enableChannelBinding: false,
+  pipeline: true,
+  binary: false,
+  scramMaxIterations: 100000,
+  Promise,
 });
+expectAssignable<ClientOptions>({
+  password: async ({ user, host }) => (user === host ? 'secret' : undefined),
+});
+expectAssignable<ClientOptions>({ password: () => null });
+expectNotAssignable<ClientOptions>({ password: () => 5 });
 
 expectAssignable<PoolOptions>({
   host: 'localhost',
@@ -57,7 +68,13 @@ expectAssignable<PoolOptions>({
   allowExitOnIdle: true,
   leakWarningMillis: 10000,
   resetQuery: 'reset all',
+  poolSize: 4,
+  onConnect: async (client) => client.query('set work_mem = 1000'),
+  verify: (client, callback) => callback(client.port === 5432 ? undefined : new Error('no')),
+  log: (message, ...more) => console.log(message, more),
+  Client: class extends Client {},
 });
+new Pool({}, class extends Client {});
 
 expectAssignable<ClientOptions>({
   sslmode: 'verify-full',

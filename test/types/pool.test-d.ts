@@ -8,7 +8,9 @@ import {
   Pool,
   type ConnectionStats,
   type NotificationSource,
+  type ConnectionParameters,
   type PoolClient,
+  type PoolOptions,
   type PoolStats,
   type Subscription,
 } from '../..';
@@ -24,7 +26,12 @@ expectType<void>(
   }),
 );
 
+expectType<PoolOptions>(pool.options);
+expectType<boolean>(pool.ended);
+expectType<number>(pool.expiredCount);
+
 declare const client: PoolClient;
+expectType<ConnectionParameters>(client.connectionParameters);
 expectAssignable<Client>(client);
 expectType<void>(client.release());
 expectType<void>(client.release(true));
