@@ -168,6 +168,16 @@ export interface ClientOptions extends LibpqOptions {
    * {@link ResultError}. Default: `'string'`, as in `pg`.
    */
   int8?: Int8Mode;
+  /**
+   * `'string'`: `date` columns, and arrays of it, arrive as the server writes them, which no time zone of
+   * the process can shift. Default: `'date'`, as in `pg`, midnight there.
+   */
+  date?: 'date' | 'string';
+  /**
+   * `'string'`: `timestamp` and `timestamptz` columns, and arrays of them, arrive as the server writes them,
+   * with their microseconds. Default: `'date'`, as in `pg`, with milliseconds.
+   */
+  timestamp?: 'date' | 'string';
   /** Whether statements are prepared at all; `false` for poolers that cannot. Default: true. */
   prepare?: boolean;
   /** At which use of a text it is prepared. Default: 2. */

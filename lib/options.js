@@ -20,6 +20,7 @@ const {
 const { changedDefaults } = require('./pg/defaults');
 const { applyTls } = require('./tls-options');
 const { types } = require('./types');
+const { datesAsText } = require('./types/dates-as-text');
 const { warnOfUnknown } = require('./unknown-options');
 
 /**
@@ -32,6 +33,8 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {number} connectTimeoutSeconds for each address, 0: no limit
  * @property {import('./row-builder').TypeSource} types
  * @property {'string' | 'number' | 'bigint'} int8
+ * @property {'date' | 'string'} date
+ * @property {'date' | 'string'} timestamp
  * @property {boolean} prepare
  * @property {number} prepareThreshold
  * @property {number} statementCacheSize
@@ -78,6 +81,8 @@ const SETTINGS = {
   connectionTimeoutMillis: { check: integer(0), default: 0 },
   types: { check: typeSource, default: types },
   int8: { check: oneOf('string', 'number', 'bigint'), default: 'string' },
+  date: { check: oneOf('date', 'string'), default: 'date' },
+  timestamp: { check: oneOf('date', 'string'), default: 'date' },
   prepare: { check: boolean, default: true },
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
@@ -310,6 +315,11 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
       .join(' ');
   }
   conninfo.client_encoding = 'UTF8';
+  const texts = /** @type {const} */ (['date', 'timestamp']);
+  settings.types = datesAsText(
+    settings.types,
+    texts.filter((kind) => settings[kind] === 'string'),
+  );
   const seconds = Number(conninfo.connect_timeout ?? defaults.connect_timeout ?? 0);
   settings.connectTimeoutSeconds = seconds > 0 ? seconds : 0;
   settings.tls = applyTls([...otherSsl, ...ssl], conninfo);

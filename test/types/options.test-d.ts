@@ -43,6 +43,8 @@ expectAssignable<ClientOptions>({
   statementCacheSize: 10,
   statementCacheBytes: 1000,
   query_timeout: false,
+  date: 'string',
+  timestamp: 'date',
   enableChannelBinding: false,
   pipeline: true,
   binary: false,
