@@ -30,7 +30,7 @@ class ConduitError extends Error {
   }
 }
 
-/** An option's name or value is wrong. Code `ERR_PG_CONDUIT_OPTION`. */
+/** An option's value is wrong, or cannot be had. Code `ERR_PG_CONDUIT_OPTION`. */
 class OptionError extends ConduitError {
   /** @param {string} message @param {{ cause?: unknown }} [options] */
   constructor(message, options) {

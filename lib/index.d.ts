@@ -107,8 +107,8 @@ export interface TlsOptions {
 }
 
 /**
- * What `new Client()` takes. What is wrong here (a name that nobody knows, a value out of its range)
- * does not throw: it rejects `connect()` and queries with an {@link OptionError}.
+ * What `new Client()` takes. A value out of its range does not throw: it rejects `connect()` and
+ * queries with an {@link OptionError}. A name that nobody knows is told in a process warning.
  */
 export interface ClientOptions extends LibpqOptions {
   /**
@@ -1080,7 +1080,7 @@ export class ConduitError extends Error {
   hint: string | undefined;
 }
 
-/** An option's name or value is wrong. */
+/** The value of an option is wrong, or what it asks for cannot be had. */
 export class OptionError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
   code: 'ERR_PG_CONDUIT_OPTION';
@@ -1207,7 +1207,7 @@ export interface DatabaseError extends ErrorFields {}
 export class DatabaseError extends ConduitError {
   /** @param fields by the one-letter codes of the protocol: `{ S: 'ERROR', C: '23505', M: '…' }` */
   constructor(fields: Readonly<Record<string, string>>);
-  /** Characters of all fields together. */
+  /** Bytes of the server's message, as in `pg`. */
   length: number;
 }
 
@@ -1270,6 +1270,8 @@ export interface Defaults {
   host: string;
   port: number;
   max: number;
+  /** Dates are sent in UTC, and not in the time zone of the process. Default: false. */
+  parseInputDatesAsUTC?: boolean;
   /** Only to be set: `true` makes numbers of `bigint` for everybody. See {@link ClientOptions.int8}. */
   parseInt8?: boolean;
 }

@@ -47,7 +47,13 @@ describe('A dialogue through a bad network', function () {
       throw new Error(`it hangs: ${where}`);
     }, PATIENCE_MILLIS);
     const one = kind === 'pool' ? new Pool(config) : new Client(config);
-    const connected = kind === 'pool' ? undefined : one.connect().catch((error) => error);
+    const connected =
+      kind === 'pool'
+        ? undefined
+        : one.connect().then(
+            () => undefined,
+            (error) => error,
+          );
     const said = await converse(one, run);
     const failure = await connected;
     await one.end();

@@ -3,12 +3,18 @@
 import { expectAssignable, expectError, expectType } from 'tsd';
 import {
   TypeOverrides,
+  defaults,
   escapeIdentifier,
   escapeLiteral,
   types,
   type TypeParser,
   type TypeSource,
 } from '../..';
+
+defaults.ssl = { rejectUnauthorized: false };
+defaults.parseInputDatesAsUTC = true;
+defaults.poolSize = 5;
+expectError((defaults.host = 5));
 
 expectType<void>(types.setTypeParser(types.builtins.NUMERIC, Number));
 expectType<void>(types.setTypeParser(types.builtins.NUMERIC, 'text', (text) => text.length));
