@@ -28,6 +28,8 @@ describe('When the server', function () {
   let observer;
   /** What is closed after each test. @type {{ end: () => Promise<void> }[]} */
   const opened = [];
+  /** The checkpointer that a crash has ended. @type {number | undefined} */
+  let crashedWith;
   /** Backends that are stopped. @type {Set<number>} */
   const stopped = new Set();
 
@@ -89,12 +91,29 @@ describe('When the server', function () {
     stopped.delete(pid);
   }
 
-  /** After a crash the server restarts itself. */
+  const checkpointer = async () => {
+    const text = "select pid from pg_stat_activity where backend_type = 'checkpointer'";
+    return (await observer.ask(text))[0]?.pid;
+  };
+
+  /** Kills a backend; the server restarts itself then, a little later. */
+  async function kill(pid) {
+    crashedWith = await checkpointer();
+    process.kill(pid, 'SIGKILL');
+  }
+
+  /** Observes it again, after a crash when it has begun anew. */
   async function reobserve() {
-    await observer?.close().catch(() => {});
-    observer = await until('the server is back', () =>
-      Observer.open(database.config).catch(() => undefined),
-    );
+    await until('the server is back', async () => {
+      await observer?.close().catch(() => {});
+      try {
+        observer = await Observer.open(database.config);
+        const pid = await checkpointer();
+        return pid !== undefined && pid !== crashedWith;
+      } catch {
+        return false;
+      }
+    });
   }
 
   /**
@@ -121,7 +140,7 @@ describe('When the server', function () {
   }
 
   const ENDS = {
-    'kill -9': async (pid) => process.kill(pid, 'SIGKILL'),
+    'kill -9': kill,
     pg_terminate_backend: (pid) => observer.terminate(pid),
   };
 
