@@ -36,7 +36,9 @@ function build(sanitize) {
     ],
     { encoding: 'utf8' },
   );
-  if (status !== 0) throw new Error(`the addon with planted bugs is not built:\n${stdout}${stderr}`);
+  if (status !== 0) {
+    throw new Error(`the addon with planted bugs is not built:\n${stdout}${stderr}`);
+  }
   return path.join(FOLDER, 'build', 'Release', 'planted.node');
 }
 
