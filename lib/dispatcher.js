@@ -354,7 +354,7 @@ class Dispatcher {
   #onOpened(member) {
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
-    member.connection.hasTouchedSession = false;
+    member.start();
     this.#connections.share(member);
     this.#pump();
   }

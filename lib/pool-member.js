@@ -23,6 +23,8 @@ class Member {
   /** Since when nothing has been in flight, as of the last sweep. */
   idleSince = Infinity;
   #settledAtSweep = -1;
+  /** Queries that made its session what it is to begin with: no uses of it. */
+  #queriesAtStart = 0;
   #retireAt = Infinity;
   #settings;
   #onUnsent;
@@ -49,6 +51,13 @@ class Member {
       const millis = maxLifetimeSeconds * 1000;
       this.#retireAt = performance.now() + millis * (1 - LIFETIME_JITTER * Math.random());
     }
+  }
+
+  /** From now on others may use it. */
+  start() {
+    const { connection } = this;
+    connection.hasTouchedSession = false;
+    this.#queriesAtStart = connection.settled + connection.inFlight;
   }
 
   /** @param {'shared' | 'reserved' | 'exclusive' | 'leaving'} state */
@@ -88,7 +97,7 @@ class Member {
   /** Whether it has served as often as it may. */
   get isSpent() {
     const { settled, inFlight } = this.connection;
-    return settled + inFlight >= this.#settings.maxUses;
+    return settled + inFlight - this.#queriesAtStart >= this.#settings.maxUses;
   }
 
   /** @param {number} now performance.now() */

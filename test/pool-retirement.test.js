@@ -67,6 +67,17 @@ describe('Pool', function () {
       );
     });
 
+    it('after maxUses, for which what a listener of connect sends does not count', async () => {
+      const pool = newPool({ max: 1, maxUses: 2 });
+      pool.on('connect', (client) => {
+        for (let i = 0; i < 3; ++i) client.query("set application_name = 'set up'");
+      });
+      const pids = [];
+      for (let i = 0; i < 4; ++i) pids.push(pidOf(await pool.query(PID)));
+      assert.equal(new Set(pids).size, 2);
+      (await pool.connect()).release();
+    });
+
     it('after maxUses, under load', async () => {
       const pool = newPool({ max: 2, maxUses: 5 });
       const pids = await pidsOf(Array.from({ length: 60 }, () => pool.query(PID)));

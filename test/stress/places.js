@@ -69,7 +69,7 @@ function poolOptions(random) {
       syncGroup: random.pick(['off', 'reads', 'all', 'all']),
       maxInFlight: random.pick([1, 3, 40, 1024, 1024]),
       maxWaiting: random.chance(0.05) ? random.int(1, 100) : Infinity,
-      maxUses: random.chance(0.3) ? random.int(1, 300) : Infinity,
+      maxUses: random.chance(0.3) ? random.small(1, 300) : Infinity,
       maxLifetimeSeconds: random.chance(0.2) ? 1 : 0,
       idleTimeoutMillis: random.pick([1, 20, 200, 10000, 0]),
       allowExitOnIdle: random.chance(0.2),
