@@ -218,7 +218,7 @@ function closedError(failure) {
   if (failure === undefined) return new ConnectionError('Client was closed and is not queryable');
   return new ConnectionError('Client has encountered a connection error and is not queryable', {
     code: /** @type {any} */ (failure).code,
-    detail: failure.message,
+    detail: [failure.message, /** @type {any} */ (failure).detail].filter(Boolean).join(': '),
     cause: failure,
   });
 }

@@ -49,7 +49,12 @@ bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::k
 
 bool SpeaksUtf8(const PGconn* conn) {
   static const int kUtf8 = pg_char_to_encoding("UTF8");
-  return PQclientEncoding(conn) == kUtf8 || PQparameterStatus(conn, "client_encoding") == nullptr;
+  static const int kSqlAscii = pg_char_to_encoding("SQL_ASCII");
+  const int encoding = PQclientEncoding(conn);
+  if (encoding == kUtf8 || PQparameterStatus(conn, "client_encoding") == nullptr) return true;
+  // Of such a database nobody knows better; what is no UTF-8 becomes U+FFFD.
+  const char* database = PQparameterStatus(conn, "server_encoding");
+  return encoding == kSqlAscii && database != nullptr && std::strcmp(database, "SQL_ASCII") == 0;
 }
 
 Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,

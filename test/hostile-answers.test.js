@@ -281,7 +281,7 @@ describe('A server that answers wrongly', () => {
       script.server.say(m.parameterStatus('client_encoding', 'SJIS'));
       await inTime('the error event', told);
       const error = await errorOf(echo(client, 1));
-      assert.match(error.message, /client_encoding is not UTF8/);
+      assert.match(error.detail, /client_encoding is not UTF8/);
       assert.equal(error.outcome, 'not-run');
     });
   });

@@ -402,7 +402,7 @@ describe('A column of a real server', () => {
     ]) {
       const client = await newClient();
       const error = await errorOf(client.query(text));
-      assert.match(error.message, /client_encoding is not UTF8/);
+      assert.match(error.detail, /client_encoding is not UTF8/);
       assert.equal(error.code, 'ECONNRESET');
       assert.equal(error.outcome, 'unknown');
     }

@@ -207,7 +207,7 @@ describe('When the network', function () {
           // Without these options it takes two hours.
           const error = await lost;
           assert.ok(error instanceof ConnectionError);
-          assert.match(error.message, /timed out/);
+          assert.equal(error.code, 'ETIMEDOUT');
           await client.end();
         });
       }
@@ -218,7 +218,7 @@ describe('When the network', function () {
         // Without it the system tries for a quarter of an hour.
         const error = await errorOf(client.query('select 1'));
         assert.ok(error instanceof ConnectionError);
-        assert.match(error.message, /timed out/);
+        assert.equal(error.code, 'ETIMEDOUT');
         assert.equal(error.outcome, 'unknown');
         await client.end();
       });
