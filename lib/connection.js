@@ -45,6 +45,9 @@ function membersOf(work) {
   return 'members' in work ? work.members : [work];
 }
 
+/** So long a shared connection may say nothing when all that is in flight on it was given up, and once more. */
+const SILENCE_MILLIS = 2000;
+
 class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
   state = 'new';
@@ -77,6 +80,10 @@ class Connection {
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #outbox;
+  /** In flight, and not waited for any longer. @type {Set<Query>} */
+  #givenUp = new Set();
+  /** @type {NodeJS.Timeout | undefined} */
+  #dropTimer = undefined;
   /** @type {(() => void)[]} */
   #whenClosed = [];
 
@@ -331,7 +338,31 @@ class Connection {
     } else {
       reason.outcome = 'unknown';
       work.abandon(reason);
+      for (const query of members) this.#givenUp.add(query);
+      this.#dropUnlessAnswered();
     }
+  }
+
+  /**
+   * What nobody waits for any longer is not to keep the connection: if the server says nothing for a
+   * while it is asked to cancel it, which hits nobody else, and then left.
+   */
+  #dropUnlessAnswered() {
+    const isUnwanted = () => this.#givenUp.size > 0 && this.#givenUp.size === this.load.inFlight;
+    if (this.#dropTimer !== undefined || !this.isShared || !isUnwanted()) return;
+    const { settled } = this;
+    this.#dropTimer = setTimeout(() => {
+      this.#dropTimer = undefined;
+      if (!isUnwanted()) return;
+      if (this.settled === settled) {
+        if (this.cancellation !== undefined) {
+          this.destroy();
+          return;
+        }
+        this.cancel();
+      }
+      this.#dropUnlessAnswered();
+    }, SILENCE_MILLIS);
   }
 
   /** @param {boolean} reading without it the server comes to a halt */
@@ -411,12 +442,14 @@ class Connection {
 
   /** @param {Query} query that is settled */
   forget(query) {
+    if (this.#givenUp.size > 0) this.#givenUp.delete(query);
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
   }
 
   afterSettling() {
+    if (this.#givenUp.size > 0) this.#dropUnlessAnswered();
     if (this.#outbox.isHolding) delivery.afterDelivery(() => this.#outbox.sendHeld());
     if (this.cancellation !== undefined) {
       delivery.afterDelivery(() => this.cancellation?.advance());
@@ -481,6 +514,7 @@ class Connection {
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
+    clearTimeout(this.#dropTimer);
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();
     this.#owner.onClosed();

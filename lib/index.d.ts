@@ -313,7 +313,7 @@ export interface QueryConfig<Values = any> {
   signal?: AbortSignal | null;
   /**
    * Milliseconds until the query is given up with a {@link QueryAbortedError}. On a shared connection
-   * nobody cancels it: it is `'unknown'`, goes on at the server, and its rows are discarded.
+   * it is `'unknown'`, its rows are discarded, and it goes on at the server while others wait for theirs.
    * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
    */
   timeoutMillis?: number;

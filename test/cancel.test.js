@@ -13,6 +13,7 @@ const { errorOf } = require('./support/outcomes');
 const { applicationName, until } = require('./support/outside');
 const { LOCK, PID, newPool, pidOf, poolError, usePools } = require('./support/pools');
 const { holds } = require('./support/property');
+const { Proxy } = require('./support/proxy');
 
 /** Runs until it is cancelled, or the test lets go of the lock. */
 const BLOCKED = `select pg_advisory_xact_lock(${LOCK}), pg_backend_pid() as pid`;
@@ -370,6 +371,32 @@ describe('Giving up a query', function () {
         Array.from(neighbours, (_, n) => n),
       );
       assert.deepEqual((await pool.query('select 1 as one')).rows, [{ one: 1 }]);
+    });
+
+    it('by a time limit of all that is in flight cancels it after a while', async () => {
+      const pool = newPool({ max: 1 });
+      const pid = pidOf(await pool.query(PID));
+      const sleep = { text: 'select pg_sleep(60)', timeoutMillis: 20 };
+      assertTimedOut(await errorOf(pool.query(sleep)), 'unknown');
+      // It waits for the connection.
+      assert.equal(pidOf(await pool.query(PID)), pid);
+      assert.equal(pool.totalCount, 1);
+    });
+
+    it('by a time limit of all that is in flight leaves a server that says nothing', async () => {
+      const proxy = await Proxy.open();
+      const pool = newPool(proxy.options({ max: 1 }));
+      try {
+        const pid = pidOf(await pool.query(PID));
+        proxy.hold();
+        const text = 'select 1';
+        assertTimedOut(await errorOf(pool.query({ text, timeoutMillis: 20 })), 'unknown');
+        await until('it is closed', () => pool.totalCount === 0);
+        proxy.release();
+        assert.notEqual(pidOf(await pool.query(PID)), pid);
+      } finally {
+        await proxy.close();
+      }
     });
 
     it('by a time limit does so for members of a Sync group', async () => {
