@@ -67,12 +67,14 @@ class Dispatcher {
       onSettled: () => this.#onSettled(),
     });
     const { connectionTimeoutMillis } = settings;
-    this.#queries = new WaitingLine(connectionTimeoutMillis, (query) =>
-      query.reject(this.#timeoutError()),
-    );
-    this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) =>
-      reject(this.#timeoutError()),
-    );
+    this.#queries = new WaitingLine(connectionTimeoutMillis, (query) => {
+      query.reject(this.#timeoutError());
+      this.#pumpSoon();
+    });
+    this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) => {
+      reject(this.#timeoutError());
+      this.#pumpSoon();
+    });
   }
 
   get totalCount() {
@@ -167,7 +169,7 @@ class Dispatcher {
     if (borrower !== undefined) this.#borrowers.remove(borrower);
     this.#waitingAlone.delete(work);
     work.reject(reason);
-    this.#onSettled();
+    this.#pumpSoon();
   }
 
   /**
@@ -268,6 +270,7 @@ class Dispatcher {
     line.push(item);
     this.#pump();
     if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
+    this.#pumpSoon();
     reject(
       new PoolError(
         `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
@@ -292,11 +295,18 @@ class Dispatcher {
   }
 
   #onSettled() {
-    if (this.#pumpPending) return;
     const { allowExitOnIdle, maxUses } = this.#settings;
     const isWorthIt =
       this.waitingCount > 0 || this.isEnding || allowExitOnIdle || maxUses !== Infinity;
-    if (!isWorthIt) return;
+    if (isWorthIt) this.#pumpSoon();
+  }
+
+  /**
+   * Also when somebody waits no longer: no connection is to be reserved for him any more, and the
+   * end may have waited for him.
+   */
+  #pumpSoon() {
+    if (this.#pumpPending) return;
     this.#pumpPending = true;
     afterDelivery(() => {
       this.#pumpPending = false;
@@ -308,7 +318,8 @@ class Dispatcher {
   #pump() {
     this.#connections.retireSpent();
     this.#serveQueries();
-    this.#serveBorrowers();
+    // What is not reserved any more may serve queries at once.
+    if (this.#serveBorrowers()) this.#serveQueries();
     this.#connections.grow(this.waitingCount, () => this.#pump());
     if (this.#settings.allowExitOnIdle) {
       for (const member of this.#connections.shared) {
@@ -329,6 +340,7 @@ class Dispatcher {
     }
   }
 
+  /** @returns {boolean} whether a connection is not reserved any more */
   #serveBorrowers() {
     for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
       const member = this.#connections.shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
@@ -345,7 +357,13 @@ class Dispatcher {
     const byCost = [...this.#connections.shared].sort(
       (a, b) => a.connection.load.expectedMillis - b.connection.load.expectedMillis,
     );
-    for (const member of byCost) member.become(wanted-- > 0 ? 'reserved' : 'shared');
+    let hasFreed = false;
+    for (const member of byCost) {
+      const state = wanted-- > 0 ? 'reserved' : 'shared';
+      if (state === 'shared' && member.state === 'reserved') hasFreed = true;
+      member.become(state);
+    }
+    return hasFreed;
   }
 
   // --- Connections that come and go ---------------------------------------------

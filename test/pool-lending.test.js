@@ -7,7 +7,16 @@ const assert = require('node:assert/strict');
 const { OptionError } = require('..');
 const { errorOf } = require('./support/outcomes');
 const { until } = require('./support/outside');
-const { PID, newPool, pidOf, pidsOf, teach, usePools } = require('./support/pools');
+const {
+  PID,
+  newPool,
+  pidOf,
+  pidsOf,
+  poolError,
+  teach,
+  usePools,
+  warm,
+} = require('./support/pools');
 
 describe('Pool', function () {
   // A query in the wrong place waits for ever.
@@ -93,6 +102,40 @@ describe('Pool', function () {
       running = false;
       await Promise.all(load);
     });
+  });
+
+  describe('keeps no connection free for who waits no longer', () => {
+    /** What waits for the only connection, and gives up before that is free. */
+    const WAYS = {
+      'because of its signal': async (pool) => {
+        const controller = new AbortController();
+        const waiting = pool.query({ text: 'select 2', signal: controller.signal });
+        controller.abort();
+        await assert.rejects(waiting, { name: 'AbortError' });
+      },
+      'because of its time limit': (pool) =>
+        assert.rejects(pool.query({ text: 'vacuum', timeoutMillis: 20 }), {
+          code: 'ERR_PG_CONDUIT_QUERY_TIMEOUT',
+        }),
+      'because of connectionTimeoutMillis': (pool) =>
+        assert.rejects(pool.connect(), poolError('ERR_PG_CONDUIT_POOL_TIMEOUT')),
+      'because of maxWaiting': async (pool) => {
+        const first = pool.connect();
+        await assert.rejects(pool.connect(), poolError('ERR_PG_CONDUIT_POOL_FULL'));
+        await assert.rejects(first, poolError('ERR_PG_CONDUIT_POOL_TIMEOUT'));
+      },
+    };
+    for (const [why, giveUp] of Object.entries(WAYS)) {
+      it(why, async () => {
+        const pool = newPool({ max: 1, maxWaiting: 1, connectionTimeoutMillis: 100 });
+        await warm(pool, 1);
+        const busy = pool.query('select pg_sleep(0.3)');
+        await giveUp(pool);
+        await busy;
+        assert.deepEqual((await pool.query('select 3 as three')).rows, [{ three: 3 }]);
+        await pool.end();
+      });
+    }
   });
 
   describe('gives a released connection to the next one clean', () => {
