@@ -42,7 +42,7 @@ function sessionOptions(random) {
       int8: random.pick(['string', 'number', 'bigint']),
       query_timeout: random.chance(0.12) ? random.int(20, 1500) : 0,
       statement_timeout: random.chance(0.06) ? random.int(20, 300) : false,
-      connectionTimeoutMillis: random.pick([0, 0, 0, 10000, 200]),
+      connectionTimeoutMillis: random.pick([0, 0, 0, 10000, 200, 20]),
     },
   };
 }

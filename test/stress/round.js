@@ -26,7 +26,9 @@ class Round {
   relays = [];
   /** @type {PoolPlace[]} */
   pools = [];
-  /** Ends of pools that are under way. @type {Promise<void>[]} */
+  /** Those whose end is under way. @type {Set<PoolPlace>} */
+  ending = new Set();
+  /** @type {Promise<void>[]} */
   #endings = [];
   #poolCount = 0;
   #seed;
@@ -130,9 +132,13 @@ class Round {
   }
 
   /** @param {PoolPlace} place */
-  async #endPool({ name, on }) {
+  async #endPool(place) {
+    const { name, on } = place;
     const entry = this.journal.begin(name, 'end()');
+    entry.log(place.describe());
+    this.ending.add(place);
     await on.end();
+    this.ending.delete(place);
     this.journal.end(entry);
     const { totalCount, waitingCount, queries, syncs, statementCache } = on.stats();
     this.journal.count('sent', 'queries', queries);

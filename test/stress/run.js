@@ -57,7 +57,8 @@ let current;
 /** Something hangs: what it is, and nothing can be closed any more. */
 async function giveUp(hanging, outside) {
   for (const entry of hanging.slice(0, 5)) entry.fault('it hangs');
-  for (const { name, on } of current?.pools ?? []) {
+  const pools = new Set([...(current?.pools ?? []), ...(current?.ending ?? [])]);
+  for (const { name, on } of pools) {
     journal.noteWeather(`${name}: ${JSON.stringify(on.stats())}`);
   }
   const sessions = await Promise.race([outside.sessions(), delay(2000, [])]);

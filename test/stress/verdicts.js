@@ -59,7 +59,10 @@ function isAllowed(error, place, allowance) {
     if (error.code === CANCELED) return Boolean(allowance.aborts) || options.statement_timeout > 0;
     return error.code === ADMIN_SHUTDOWN && place.mayBeLost;
   }
-  if (error instanceof ConnectionError) return place.mayBeLost;
+  if (error instanceof ConnectionError) {
+    const isLate = error.code === 'ETIMEDOUT' && options.connectionTimeoutMillis > 0;
+    return place.mayBeLost || (isLate && isSure);
+  }
   if (error instanceof QueryAbortedError) {
     if (error.code === 'ABORT_ERR') return Boolean(allowance.aborts);
     return Boolean(allowance.timesOut) || options.query_timeout > 0;

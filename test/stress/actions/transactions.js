@@ -5,6 +5,7 @@
 
 const { setTimeout: delay } = require('node:timers/promises');
 const { outcomeOf } = require('../../support/outcomes');
+const { QueryAbortedError } = require('../../..');
 const { CANNOT_BE_HEALED, placeWithin } = require('../places');
 
 const MAX_DEPTH = 3;
@@ -38,10 +39,11 @@ async function runStatement(action, place, scope, given) {
   // Its own promise says what became of it; the transaction says what lasts.
   const allowance = { codes: FAILURES, fails: true, refused: scope.hasFailed };
   action.judge(statement, place, error, result, allowance);
-  if (error !== undefined && error.code !== 'ERR_PG_CONDUIT_RESULT') {
-    scope.hasFailed = true;
-    throw error;
-  }
+  if (error === undefined || error.code === 'ERR_PG_CONDUIT_RESULT') return;
+  // Given up behind COMMIT, it is no failure: COMMIT tells what became of it.
+  const isBehindCommit = error instanceof QueryAbortedError && error.outcome === 'unknown';
+  if (!isBehindCommit) scope.hasFailed = true;
+  throw error;
 }
 
 async function runBatch(action, place, scope) {
