@@ -245,7 +245,7 @@ class Dispatcher {
 
   #timeoutError() {
     const { members, connectingCount, lastError } = this.#connections;
-    const isMaking = connectingCount > 0 && connectingCount === members.size;
+    const isMaking = connectingCount === members.size;
     const limit = `within ${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`;
     return new PoolError(
       isMaking
