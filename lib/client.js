@@ -20,6 +20,7 @@ const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
 const { showQuery } = require('./pg/query-queue');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
+const { textParsers } = require('./row-builder');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
@@ -222,6 +223,8 @@ class Client extends EventEmitter {
   #serve(submittable, values, callback) {
     const given = typeof values === 'function' ? values : callback;
     if (given !== undefined) submittable.callback ??= given;
+    const { _result: result } = submittable;
+    if (result && !result._types) result._types = textParsers(this.#types, this.#settings.int8);
     new SubmittableConnection(submittable, {
       begin: (query) => this.#begin(query, this.#refuse(query)),
       giveUp: this.#giveUp,

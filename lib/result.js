@@ -34,9 +34,8 @@ class Field {
 /** As `pg` reads a command tag: a word, then "oid rows" or "rows". */
 const TAG = /^([A-Za-z]+)(?: (\d+))?(?: (\d+))?/;
 
-/** Of a Result that is filled by messages: parsers by column. */
+/** Of a Result that is filled by messages: parsers by column; `_types`, where they come from. */
 const PARSERS = Symbol('parsers');
-const TYPES = Symbol('types');
 
 /** @typedef {(value: any) => any} Parser */
 
@@ -57,13 +56,13 @@ class Result {
     /** @type {Field[]} */
     this.fields = [];
     this.rowAsArray = rowMode === true || rowMode === 'array';
-    if (parserSource !== undefined) hide(this, TYPES, parserSource);
+    if (parserSource !== undefined) hide(this, '_types', parserSource);
   }
 
   /** @param {readonly Field[]} fields of a RowDescription */
   addFields(fields) {
     this.fields = fields.slice();
-    const source = /** @type {any} */ (this)[TYPES] ?? types;
+    const source = /** @type {any} */ (this)._types ?? types;
     const parsers = fields.map(({ dataTypeID }) => source.getTypeParser(dataTypeID, 'text'));
     hide(this, PARSERS, parsers);
   }

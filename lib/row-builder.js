@@ -325,6 +325,16 @@ function findParser(oid, types, int8) {
 }
 
 /**
+ * The parsers of a client for those who parse by themselves.
+ * @param {TypeSource} types
+ * @param {Int8} int8
+ * @returns {TypeSource}
+ */
+function textParsers(types, int8) {
+  return { getTypeParser: (oid) => findParser(oid, types, int8) ?? String };
+}
+
+/**
  * pg-types goes by Date.UTC(), which takes the year 1 BC for 1900 and so lacks
  * its leap day. In binary format there is no such gap, and both must agree.
  * @param {string} text
@@ -371,4 +381,4 @@ function setProperty(row, name, value) {
   }
 }
 
-module.exports = { Shape, Field };
+module.exports = { Shape, Field, textParsers };

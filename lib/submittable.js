@@ -9,6 +9,7 @@ const { Cursor } = require('./cursor');
 const { afterDelivery } = require('./delivery');
 const { ParameterError, StatementRefusedError } = require('./errors');
 const { readQuery } = require('./query-arguments');
+const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { StreamedQuery } = require('./streamed-query');
 
@@ -156,8 +157,10 @@ class SubmittableConnection extends EventEmitter {
 
   /** @param {string} text */
   query(text) {
-    this.#isSimple = true;
     this.#text = text;
+    // One by itself gives its rows as they come.
+    this.#isSimple = splitStatements(text).length > 1;
+    if (!this.#isSimple) this.execute();
     this.sync();
   }
 
@@ -172,7 +175,7 @@ class SubmittableConnection extends EventEmitter {
 
   /** @param {{ type: string }} message */
   close({ type }) {
-    if (type === 'P') this.#push(async () => this.#cursor?.close());
+    if (type === 'P') this.#push(() => this.#serveClose());
   }
 
   sync() {
@@ -288,6 +291,12 @@ class SubmittableConnection extends EventEmitter {
       this.#pass(result.rows);
       this.#complete(result);
     }
+  }
+
+  async #serveClose() {
+    await this.#cursor?.close();
+    // pg-cursor sends no Sync behind an error, and waits for what has come already.
+    if (this.#isOver) this.emit('readyForQuery');
   }
 
   async #serveSync() {

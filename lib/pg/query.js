@@ -8,7 +8,6 @@ const { Result } = require('../result');
 const { normalizeQueryConfig, prepareValue } = require('./utils');
 
 class Query extends EventEmitter {
-  #result;
   /** @type {Result[]} */
   #results = [];
   #keepsRows = true;
@@ -30,7 +29,8 @@ class Query extends EventEmitter {
     this.rows = query.rows;
     this.callback = query.callback;
     this.rowMode = query.rowMode;
-    this.#result = new Result(query.rowMode, query.types);
+    // Known to the client, which gives it its own parsers.
+    this._result = new Result(query.rowMode, query.types);
   }
 
   /** @param {any} connection */
@@ -70,7 +70,7 @@ class Query extends EventEmitter {
   /** @param {{ fields: readonly import('../result').Field[] }} message */
   handleRowDescription({ fields }) {
     this.#keepsRows = this.callback !== undefined || this.listenerCount('row') === 0;
-    this.#result.addFields(fields);
+    this._result.addFields(fields);
   }
 
   /** @param {{ fields: (string | null)[] }} message */
@@ -78,18 +78,18 @@ class Query extends EventEmitter {
     if (this.#unreadable !== undefined) return;
     let row;
     try {
-      row = this.#result.parseRow(fields);
+      row = this._result.parseRow(fields);
     } catch (error) {
       this.#unreadable = error;
       return;
     }
-    this.emit('row', row, this.#result);
-    if (this.#keepsRows) this.#result.addRow(row);
+    this.emit('row', row, this._result);
+    if (this.#keepsRows) this._result.addRow(row);
   }
 
   /** @param {{ text: string }} message @param {any} connection */
   handleCommandComplete(message, connection) {
-    this.#result.addCommandComplete(message);
+    this._result.addCommandComplete(message);
     this.#endStatement(connection);
   }
 
@@ -100,8 +100,9 @@ class Query extends EventEmitter {
 
   /** @param {any} connection */
   #endStatement(connection) {
-    this.#results.push(this.#result);
-    this.#result = new Result(this.rowMode, this.types);
+    this.#results.push(this._result);
+    const { _types: types } = /** @type {any} */ (this._result);
+    this._result = new Result(this.rowMode, types);
     if (this.rows) connection.sync();
   }
 
