@@ -134,7 +134,7 @@ describe('the package', function () {
           ([, member]) => member,
         );
         for (const member of Object.getOwnPropertyNames(require('..')[name].prototype)) {
-          // Of `pg`, and its own affair there, too.
+          // What pg has for itself, and tools look at.
           if (member.startsWith('_')) continue;
           // in Queryable, Transactional and Streamable
           if (['query', 'batch', 'transaction'].includes(member)) continue;

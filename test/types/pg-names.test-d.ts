@@ -87,6 +87,6 @@ expectError((client.ssl = true));
 defaults.parseInt8 = true;
 defaults.max = 20;
 defaults.application_name = 'x';
-expectType<unknown>(utils.prepareValue(new Date()));
+expectType<string | Buffer | null>(utils.prepareValue(new Date()));
 expectType<string>(utils.escapeIdentifier('a'));
-expectAssignable<Record<string, any>>(utils.normalizeQueryConfig('select $1', [1]));
+expectAssignable<QueryConfig>(utils.normalizeQueryConfig('select $1', [1]));
