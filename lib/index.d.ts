@@ -632,13 +632,12 @@ export class Client extends EventEmitter {
   readonly ssl: boolean;
   /** What it was made with, as `pg` has it; the password is not enumerable. */
   readonly connectionParameters: ConnectionParameters;
-  /** Tells of the server's parameters (`parameterStatus`) when it is connected. */
+  /** Tells of the server's parameters. */
   readonly connection: Connection;
   /** For tracing tools that wrap `query()`: what they have asked right now; else empty. */
   readonly queryQueue: readonly any[];
-  /** Whether the connection is encrypted. */
-  readonly ssl: boolean;
-  /** `'I'` outside of transactions, `'T'` in one, `'E'` in one that has failed; null while it is not known. */
+
+  /** As the server said last: idle, in a transaction, in a failed one; null while something is in flight. */
   getTransactionStatus(): 'I' | 'T' | 'E' | null;
 
   /**
@@ -1046,108 +1045,6 @@ export class TypeOverrides implements TypeSource {
   getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
 }
 
-// --- What pg has besides -------------------------------------------------------------
-
-/**
- * What counts where neither the options nor the environment say otherwise, for those who change it:
- * `defaults.host = 'db'`. Of names that are not listed, any option.
- */
-export const defaults: ClientOptions &
-  PoolOptions & {
-    binary?: boolean;
-    rows?: number;
-    /** Dates are sent in UTC, and not in the time zone of the process. Default: false. */
-    parseInputDatesAsUTC?: boolean;
-    /** Only to be set: `bigint` becomes a number, for everybody. */
-    parseInt8?: boolean;
-  };
-
-/** What `query()` of a client takes besides texts and configs, and returns. */
-export interface Submittable {
-  submit(connection: any): any;
-}
-
-/**
- * `Query` of `pg`, to be given to `query()` of a client: tells of its rows by events, or calls back.
- * {@link Streamable.stream} holds the server when nobody reads; this does not.
- */
-export class Query<Row = any, Values = any> extends EventEmitter implements Submittable {
-  constructor(
-    config?: string | SubmittedConfig<Values>,
-    callback?: (error: Error | null, result: Result<Row>) => void,
-  );
-  constructor(
-    config?: string | SubmittedConfig<Values>,
-    values?: readonly unknown[] | null,
-    callback?: (error: Error | null, result: Result<Row>) => void,
-  );
-  text: string;
-  values?: readonly unknown[];
-  name?: string;
-  submit(connection: any): Error | null;
-  on(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
-  on(event: 'end', listener: (result: Result<Row>) => void): this;
-  on(event: 'error', listener: (error: Error) => void): this;
-  once(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
-  once(event: 'end', listener: (result: Result<Row>) => void): this;
-  once(event: 'error', listener: (error: Error) => void): this;
-}
-
-/** What {@link Query} takes. */
-export interface SubmittedConfig<Values = any> extends QueryConfig<Values> {
-  /** Rows that are asked for at a time; without it all of them. */
-  rows?: number;
-}
-
-/** What the server says of its session when it is connected. */
-export interface ParameterStatus {
-  parameterName: string;
-  parameterValue: string;
-}
-
-/** `client.connection` of `pg`, as far as others look at it: the connection itself is libpq's. */
-export class Connection extends EventEmitter {
-  /** Texts of what submittables have prepared, by their names. */
-  parsedStatements: Record<string, string>;
-  on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
-  once(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
-}
-
-export const utils: {
-  /** What a value is sent as. */
-  prepareValue(value: unknown): string | Buffer | null;
-  normalizeQueryConfig(
-    config: string | QueryConfig,
-    values?: readonly unknown[] | QueryCallback,
-    callback?: QueryCallback,
-  ): QueryConfig & { callback?: QueryCallback };
-  escapeIdentifier(name: string): string;
-  escapeLiteral(text: string): string;
-};
-
-/** What a client was made with. */
-export interface ConnectionParameters {
-  user: string | undefined;
-  database: string | undefined;
-  host: string;
-  port: number;
-  ssl: boolean;
-  application_name: string | undefined;
-  password: any;
-}
-
-/** Names that types have in `@types/pg`. */
-export type ClientConfig = ClientOptions;
-export type ConnectionConfig = ClientOptions;
-export type PoolConfig = PoolOptions;
-export type ClientBase = Client;
-export type CustomTypesConfig = TypeSource;
-export type FieldDef = Field;
-export type Notification = NotificationMessage;
-export type QueryResultRow = Record<string, any>;
-export type QueryResultBase = Omit<Result, 'rows'>;
-export type QueryConfigValues<T> = T extends Array<infer Value> ? Value : never;
-
 // --- Quoting -----------------------------------------------------------------------
 
 /** The name in double quotes, for the places of SQL that take no parameter. */
@@ -1384,12 +1281,12 @@ export const defaults: Defaults;
 /** What `pg` has under this name and in `pg/lib/utils`. */
 export const utils: {
   /** What a value becomes on its way to the server. */
-  prepareValue(value: unknown): unknown;
+  prepareValue(value: unknown): string | Buffer | null;
   normalizeQueryConfig(
-    config: string | Record<string, any>,
-    values?: readonly unknown[] | ((error: any, result?: any) => void) | null,
-    callback?: (error: any, result?: any) => void,
-  ): Record<string, any>;
+    config: string | QueryConfig,
+    values?: readonly unknown[] | QueryCallback,
+    callback?: QueryCallback,
+  ): QueryConfig & { callback?: QueryCallback };
   escapeIdentifier(text: string): string;
   escapeLiteral(text: string): string;
 };

@@ -139,8 +139,8 @@ class Action {
       let calls = 0;
       on.query(query, (error, result) => {
         if (++calls > 1) this.fault('a callback was called twice');
-        if (error === null) resolve(result);
-        else reject(error);
+        if (error) reject(error);
+        else resolve(result);
       });
     });
   }
