@@ -144,7 +144,11 @@ const SPECIAL = {
     target.ssl.push(value);
   },
   sslnegotiation(value, { conninfo }) {
-    conninfo.sslnegotiation = oneOf('postgres', 'direct')(value, 'sslnegotiation');
+    const mode = oneOf('postgres', 'direct')(value, 'sslnegotiation');
+    if (libpqKeywords.has('sslnegotiation')) conninfo.sslnegotiation = mode;
+    else if (mode === 'direct') {
+      throw new OptionError('option "sslnegotiation" cannot be \'direct\' before libpq 17');
+    }
   },
   enableChannelBinding(value, { conninfo }) {
     conninfo.channel_binding ??= boolean(value, 'enableChannelBinding') ? 'prefer' : 'disable';
