@@ -158,7 +158,10 @@ async function transaction(action, place) {
   );
   const { rows, hasFailed, breaksAtCommit } = attempts.pop() ?? new Scope();
   for (const attempt of attempts) action.openUnit(attempt.rows).told = 'absent';
-  const unit = action.openUnit(rows);
+  const isLoose = error?.message.startsWith('the transaction could not begin');
+  const unit = action.openUnit(isLoose ? [] : rows);
+  // Each statement may have been one of its own.
+  if (isLoose) for (const row of rows) action.openUnit([row]).told = 'either';
   if (error !== undefined && error === thrown) {
     action.log(`transaction on ${place.name}: thrown ${error.message}`);
     action.round.journal.count('transaction', 'thrown');
