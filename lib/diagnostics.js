@@ -9,6 +9,7 @@
 // eslint-disable-next-line n/no-unsupported-features/node-builtins
 const { tracingChannel } = require('node:diagnostics_channel');
 const { afterDelivery } = require('./delivery');
+const { QueuedQuery } = require('./pg/query-queue');
 
 /**
  * @typedef {import('./query').Query} Query
@@ -84,7 +85,9 @@ function traceQuery(query, run) {
     return;
   }
   const trace = new QueryTrace(query);
-  query.trace = trace;
+  // One that was wrapped has one already, which passes on what it is told.
+  if (query.trace instanceof QueuedQuery) query.trace.next = trace;
+  else query.trace = trace;
   queries.traceSync(run, trace);
 }
 

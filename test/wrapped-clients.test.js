@@ -5,6 +5,7 @@
 
 const assert = require('node:assert/strict');
 const { AsyncLocalStorage } = require('node:async_hooks');
+const { tracingChannel } = require('node:diagnostics_channel');
 const { errorMonitor } = require('node:events');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Client, DatabaseError, Query, QueryAbortedError } = require('..');
@@ -237,32 +238,40 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual(seen, ['create table t (i int)', 'insert into t values ($1)']);
   });
 
-  it('shows in queryQueue what was asked last, which tells its wrapper what becomes of it', async () => {
-    const told = [];
-    wrap((client, args, next) => {
-      const answer = next(...args);
-      const { queryQueue } = client;
-      const look = (value) => told.push(value.message ?? value.rows);
-      queryQueue.at(-1).once(errorMonitor, look).once('end', look);
-      return answer;
+  for (const isTraced of [false, true]) {
+    const also = isTraced ? ', also when it is traced' : '';
+    it(`shows in queryQueue what was asked last, which tells its wrapper what becomes of it${also}`, async () => {
+      const traced = [];
+      const handlers = { asyncEnd: ({ text }) => traced.push(text) };
+      if (isTraced) tracingChannel('pg-conduit:query').subscribe(handlers);
+      const told = [];
+      wrap((client, args, next) => {
+        const answer = next(...args);
+        const { queryQueue } = client;
+        const look = (value) => told.push(value.message ?? value.rows);
+        queryQueue.at(-1).once(errorMonitor, look).once('end', look);
+        return answer;
+      });
+      const pool = newPool();
+      await pool.query(one);
+      await pool.query('select 1 / 0').catch(() => {});
+      // Refused before anything is sent.
+      const client = await pool.connect();
+      await client.query('select $1', 'no array').catch(() => {});
+      const query = client.query(new Query('select 2 as two'));
+      await new Promise((resolve) => {
+        query.once('end', resolve);
+      });
+      assert.deepEqual(client.queryQueue, []);
+      client.release();
+      const [first, second, third, fourth] = told;
+      assert.deepEqual([first, fourth], [[{ i: 1 }], [{ two: 2 }]]);
+      assert.match(second, /division by zero/);
+      assert.match(third, /must be an array/);
+      if (isTraced) tracingChannel('pg-conduit:query').unsubscribe(handlers);
+      assert.equal(traced.length, isTraced ? 4 : 0, traced.join());
     });
-    const pool = newPool();
-    await pool.query(one);
-    await pool.query('select 1 / 0').catch(() => {});
-    // Refused before anything is sent.
-    const client = await pool.connect();
-    await client.query('select $1', 'no array').catch(() => {});
-    const query = client.query(new Query('select 2 as two'));
-    await new Promise((resolve) => {
-      query.once('end', resolve);
-    });
-    assert.deepEqual(client.queryQueue, []);
-    client.release();
-    const [first, second, third, fourth] = told;
-    assert.deepEqual([first, fourth], [[{ i: 1 }], [{ two: 2 }]]);
-    assert.match(second, /division by zero/);
-    assert.match(third, /must be an array/);
-  });
+  }
 
   it('still shares a connection and its Syncs with others', async () => {
     const pool = newPool({ max: 1 });

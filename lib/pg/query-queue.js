@@ -15,7 +15,8 @@ const { afterDelivery } = require('../delivery');
  * promise it does not hide a rejection that nobody else handles.
  */
 class QueuedQuery {
-  #trace;
+  /** @type {import('../diagnostics').QueryTrace | undefined} while somebody listens */
+  next;
   /** @type {Map<string | symbol, (value: any) => void>} */
   #listeners = new Map();
   /** @type {{ event: string | symbol, value: any } | undefined} */
@@ -23,7 +24,7 @@ class QueuedQuery {
 
   /** @param {Query} query */
   constructor(query) {
-    this.#trace = query.trace;
+    this.next = /** @type {any} */ (query.trace);
     query.trace = this;
   }
 
@@ -36,12 +37,12 @@ class QueuedQuery {
 
   /** @param {import('../connection').Connection} connection */
   sent(connection) {
-    this.#trace?.sent(connection);
+    this.next?.sent(connection);
   }
 
   /** @param {any} result @param {Error} [error] */
   settled(result, error) {
-    this.#trace?.settled(result, error);
+    this.next?.settled(result, error);
     this.#outcome =
       error === undefined ? { event: 'end', value: result } : { event: errorMonitor, value: error };
     this.#tell();
@@ -78,4 +79,4 @@ function showQuery(client, query) {
   });
 }
 
-module.exports = { queueOf, showQuery };
+module.exports = { QueuedQuery, queueOf, showQuery };
