@@ -79,10 +79,10 @@ describe('typeorm', () => {
   });
 
   it('runs many at once', async () => {
-    const found = await atOnce((i) => accounts.findOneBy({ email: `${i}@many` }));
+    const rows = await atOnce((i) => source.query('select $1::int as i', [i]));
     assert.deepEqual(
-      found.map(({ email }) => email),
-      NUMBERS.map((i) => `${i}@many`),
+      rows.map(([{ i }]) => i),
+      NUMBERS,
     );
   });
 });
