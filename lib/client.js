@@ -199,8 +199,8 @@ class Client extends EventEmitter {
       if (isWrapped) showQuery(this, text);
       return this.#serve(text, values, callback);
     }
-    const handed = isWrapped ? findHanded(text) : undefined;
-    if (handed !== undefined) return handed.take(this, text, values, callback);
+    const handed = isWrapped ? findHanded(text, this) : undefined;
+    if (handed !== undefined) return handed.take(text, values, callback);
     const { int8, Promise: Own } = this.#settings;
     const query = readQuery(this.#nameOnly(text), values, callback, this.#types, int8);
     if (isWrapped) showQuery(this, query);

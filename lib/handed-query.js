@@ -15,7 +15,8 @@ const { callBack, readQuery } = require('./query-arguments');
  * What the method beneath finds in its first argument, or in a copy of that.
  * @typedef {object} Handed
  * @property {boolean} isTaken
- * @property {(client: Client, config: any, values: any, callback: any) => Promise<any> | undefined} take
+ * @property {Client} client
+ * @property {(config: any, values: any, callback: any) => Promise<any> | undefined} take
  */
 
 /** Under it stands the query itself. Symbols are copied by `{ ...config }`. */
@@ -24,10 +25,14 @@ const HANDED = Symbol('handed');
 /** What was handed over once: sent again to another connection, it is not seen a second time. */
 const handedOver = new WeakSet();
 
-/** @param {any} config @returns {Handed | undefined} nothing if it was taken already */
-function findHanded(config) {
+/**
+ * @param {any} config
+ * @param {Client} client that is asked, which need not be the one that it was handed to
+ * @returns {Handed | undefined} nothing if it was taken already
+ */
+function findHanded(config, client) {
   const handed = typeof config === 'object' && config !== null ? config[HANDED] : undefined;
-  return handed === undefined || handed.isTaken ? undefined : handed;
+  return handed?.client !== client || handed.isTaken ? undefined : handed;
 }
 
 /** @implements {Handed} */
@@ -42,10 +47,12 @@ class HandedQuery {
 
   /**
    * @param {Query} query whose caller gets what the wrapper makes of its outcome
+   * @param {Client} client with a method that is not ours
    * @param {Connection} connection
    * @param {(query: Query) => void} goElsewhere the connection takes nothing more
    */
-  constructor(query, connection, goElsewhere) {
+  constructor(query, client, connection, goElsewhere) {
+    this.client = client;
     this.#query = query;
     this.#connection = connection;
     this.#goElsewhere = goElsewhere;
@@ -55,8 +62,7 @@ class HandedQuery {
     });
   }
 
-  /** @param {Client} client with a method that is not ours */
-  pass(client) {
+  pass() {
     const { text, parameters, name, rowAsArray } = this.#query;
     /** @type {Record<PropertyKey, any>} */
     const config = { text, values: parameters, [HANDED]: this };
@@ -65,7 +71,7 @@ class HandedQuery {
     /** @type {any} */
     let answer;
     try {
-      answer = client.query(config);
+      answer = this.client.query(config);
     } catch (error) {
       answer = Promise.reject(error);
     }
@@ -111,10 +117,10 @@ class HandedQuery {
     this.#unreserve();
   }
 
-  /** @param {Client} client @param {any} config @param {any} values @param {any} callback */
-  take(client, config, values, callback) {
+  /** @param {any} config @param {any} values @param {any} callback */
+  take(config, values, callback) {
     this.isTaken = true;
-    showQuery(client, this.#query);
+    showQuery(this.client, this.#query);
     if (typeof values === 'function') callback = values;
     if (!this.#query.isSettled) this.#submit(config, Array.isArray(values) ? values : undefined);
     this.#unreserve();
@@ -169,7 +175,7 @@ class HandedQuery {
 function handOver(query, client, connection, goElsewhere) {
   if (handedOver.has(query)) return false;
   handedOver.add(query);
-  new HandedQuery(query, connection, goElsewhere).pass(client);
+  new HandedQuery(query, client, connection, goElsewhere).pass();
   return true;
 }
 

@@ -9,7 +9,7 @@ const { tracingChannel } = require('node:diagnostics_channel');
 const { errorMonitor } = require('node:events');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Client, DatabaseError, Query, QueryAbortedError } = require('..');
-const { SCHEMA, resetSchema } = require('./support/connect');
+const { SCHEMA, newClient, resetSchema } = require('./support/connect');
 const { until } = require('./support/outside');
 const { LOCK, PID, newPool, teach, usePools, warm } = require('./support/pools');
 
@@ -161,6 +161,19 @@ describe('a client whose query() is wrapped', () => {
     await assert.rejects(pool.query({ ...one, signal: new AbortController().signal }), /rejected/);
     Client.prototype.query = plain;
     assert.equal(pool.stats().inFlight ?? 0, 0);
+    assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
+  });
+
+  it('may ask another client instead, or twice', async () => {
+    const pool = newPool();
+    const other = await newClient();
+    const text = 'select pg_backend_pid() as pid';
+    wrap((client, args) => plain.apply(other, args));
+    assert.equal((await pool.query(text)).rows[0].pid, other.processID);
+    wrap(async (client, args, next) => {
+      await next(...args);
+      return next(...args);
+    });
     assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
   });
 
