@@ -376,7 +376,8 @@ describe('Giving up a query', function () {
     it('by a time limit of all that is in flight cancels it after a while', async () => {
       const pool = newPool({ max: 1 });
       const pid = pidOf(await pool.query(PID));
-      const sleep = { text: 'select pg_sleep(60)', timeoutMillis: 20 };
+      // So long that it is overdue, and the next one does not go behind it.
+      const sleep = { text: 'select pg_sleep(60)', timeoutMillis: 500 };
       assertTimedOut(await errorOf(pool.query(sleep)), 'unknown');
       // It waits for the connection.
       assert.equal(pidOf(await pool.query(PID)), pid);
