@@ -15,8 +15,6 @@ const { Query, rejectWithCallerStack } = require('./query');
 const { checkDeadline, readQuery } = require('./query-arguments');
 
 /**
- * @typedef {import('./row-builder').TypeSource} TypeSource
- * @typedef {import('./row-builder').Int8} Int8
  * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
  */
 
@@ -36,6 +34,7 @@ class BatchMember extends Query {
     // The loss of the connection is nobody's fault, nor is a cancel.
     const isNobodys = error instanceof ConnectionError || error instanceof QueryAbortedError;
     const index = isNobodys ? undefined : this.index;
+    if (!isNobodys) this.tellText(error);
     /** @type {Batch} */ (this.batch).reject(error, index);
   }
 }
@@ -161,12 +160,11 @@ function withIndex(error, index) {
 
 /**
  * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }
- * @param {TypeSource} types
- * @param {Int8} int8
+ * @param {import('./query').QueryDefaults} defaults
  * @param {any} options signal, timeoutMillis
  * @returns {Batch}
  */
-function readBatch(list, types, int8, options) {
+function readBatch(list, defaults, options) {
   if (!Array.isArray(list)) {
     const batch = new Batch([]);
     batch.refusal = new ParameterError(
@@ -176,7 +174,7 @@ function readBatch(list, types, int8, options) {
   }
   // By index, since a hole is wrong too.
   const members = Array.from(list, (item) => {
-    const query = readQuery(item, undefined, undefined, types, int8, BatchMember);
+    const query = readQuery(item, undefined, undefined, defaults, BatchMember);
     if (query.signal !== undefined || query.timeoutMillis !== undefined) {
       query.refusal ??= new ParameterError(
         'a statement of a batch cannot be given up by itself: pass signal and timeoutMillis to batch()',

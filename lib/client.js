@@ -19,6 +19,7 @@ const { parseOptions } = require('./options');
 const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
 const { showQuery } = require('./pg/query-queue');
+const { OWN_DEFAULTS, Query } = require('./query');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { textParsers } = require('./row-builder');
 const { openStream } = require('./row-stream');
@@ -61,8 +62,8 @@ let settingsOf;
 
 class Client extends EventEmitter {
   #connection;
-  /** @type {TypeSource} */
-  #types;
+  /** Those of its settings, until it has parsers of its own. @type {import('./query').QueryDefaults} */
+  #defaults;
   #settings;
   /** @type {OptionError | undefined} why it cannot connect */
   #refusal;
@@ -96,7 +97,7 @@ class Client extends EventEmitter {
       this.#settings = settings;
       this.#refusal = refusal;
     }
-    this.#types = this.#settings.types;
+    this.#defaults = this.#settings;
     const registry = pool?.registry ?? new StatementRegistry();
     this.#connection = new Connection(this.#settings, registry, {
       onUnsent: (work) => pool?.onUnsent(work) ?? false,
@@ -182,6 +183,7 @@ class Client extends EventEmitter {
     }
     this.#hasConnected = true;
     await this.#connection.connect();
+    await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
     this.emit('connect');
     return this;
@@ -201,11 +203,33 @@ class Client extends EventEmitter {
     }
     const handed = isWrapped ? findHanded(text, this) : undefined;
     if (handed !== undefined) return handed.take(text, values, callback);
-    const { int8, Promise: Own } = this.#settings;
-    const query = readQuery(this.#nameOnly(text), values, callback, this.#types, int8);
+    const query = readQuery(this.#nameOnly(text), values, callback, this.#defaults);
     if (isWrapped) showQuery(this, query);
     this.#begin(query, this.#refuse(query));
-    return answer(query, Own, null);
+    this.#complete(query);
+    return answer(query, this.#settings.Promise, null);
+  }
+
+  async #fetchTypes() {
+    try {
+      await this.#settings.fetchedTypes?.fetchOnce(this.#ask);
+    } catch (error) {
+      this.#connection.destroy();
+      throw error;
+    }
+  }
+
+  /** For the driver itself, past what a transaction lets through. @param {string} text */
+  #ask = (text) => {
+    const query = new Query(text, [], { prepare: false }, OWN_DEFAULTS);
+    this.#connection.submit(query);
+    return query.promise;
+  };
+
+  /** @param {Query | Batch} work */
+  #complete(work) {
+    const { fetchedTypes } = this.#settings;
+    if (fetchedTypes !== undefined) work.promise = fetchedTypes.complete(work, this.#ask);
   }
 
   /** @param {any} config that may have the name of a statement in place of its text */
@@ -224,7 +248,7 @@ class Client extends EventEmitter {
     const given = typeof values === 'function' ? values : callback;
     if (given !== undefined) submittable.callback ??= given;
     const { _result: result } = submittable;
-    if (result && !result._types) result._types = textParsers(this.#types, this.#settings.int8);
+    if (result && !result._types) result._types = textParsers(this.#defaults);
     new SubmittableConnection(submittable, {
       begin: (query) => this.#begin(query, this.#refuse(query)),
       giveUp: this.#giveUp,
@@ -243,17 +267,18 @@ class Client extends EventEmitter {
    * @returns {Promise<import('./result').Result[]>} in their order
    */
   batch(queries, options) {
-    const batch = readBatch(queries, this.#types, this.#settings.int8, options);
+    const batch = readBatch(queries, this.#defaults, options);
     const refusal =
       this.#transactions.admit(batch) ??
       batch.refusal ??
       batch.members.map((query) => this.#refuse(query)).find((error) => error !== undefined);
     this.#begin(batch, refusal);
+    this.#complete(batch);
     return batch.promise;
   }
 
   /**
-   * @param {import('./query').Query | Batch} work
+   * @param {Query | Batch} work
    * @param {Error | undefined} refusal
    */
   #begin(work, refusal) {
@@ -268,7 +293,7 @@ class Client extends EventEmitter {
     });
   }
 
-  /** @param {import('./query').Query} query */
+  /** @param {Query} query */
   #refuse(query) {
     if (this.#refusal !== undefined) return copyError(this.#refusal);
     const refusal = this.#transactions.admit(query) ?? query.refusal;
@@ -325,7 +350,7 @@ class Client extends EventEmitter {
 
   /** @param {any} text @param {any} values */
   #readStreamed(text, values) {
-    return readQuery(text, values, undefined, this.#types, this.#settings.int8, StreamedQuery);
+    return readQuery(text, values, undefined, this.#defaults, StreamedQuery);
   }
 
   /**
@@ -333,7 +358,7 @@ class Client extends EventEmitter {
    * @returns {CopyFrom} finishes when the server has taken it all
    */
   copyFrom(text) {
-    const query = readCopy('in', text, this.#types, this.#settings.int8);
+    const query = readCopy('in', text, this.#defaults);
     return this.#openCopyFrom(query);
   }
 
@@ -363,11 +388,11 @@ class Client extends EventEmitter {
    * @returns {CopyTo}
    */
   copyTo(text) {
-    const query = readCopy('out', text, this.#types, this.#settings.int8);
+    const query = readCopy('out', text, this.#defaults);
     return new CopyTo(query, this.#giveUp, () => this.#submit(query));
   }
 
-  /** @param {import('./query').Query} query */
+  /** @param {Query} query */
   #submit(query) {
     const refusal = this.#refuse(query);
     traceQuery(query, () => {
@@ -377,7 +402,7 @@ class Client extends EventEmitter {
   }
 
   #giveUp = (
-    /** @type {import('./query').Query} */ query,
+    /** @type {Query} */ query,
     /** @type {import('./errors').QueryAbortedError} */ reason,
   ) => {
     if (!query.isSettled) this.#connection.giveUp(query, reason);
@@ -426,15 +451,15 @@ class Client extends EventEmitter {
    * @param {any} [parser]
    */
   setTypeParser(oid, format, parser) {
-    if (!(this.#types instanceof TypeOverrides) || this.#types === this.#settings.types) {
-      this.#types = new TypeOverrides(this.#types);
+    if (this.#defaults === this.#settings) {
+      this.#defaults = { ...this.#settings, types: new TypeOverrides(this.#settings.types) };
     }
-    /** @type {TypeOverrides} */ (this.#types).setTypeParser(oid, format, parser);
+    /** @type {TypeOverrides} */ (this.#defaults.types).setTypeParser(oid, format, parser);
   }
 
   /** @param {number} oid @param {'text' | 'binary'} [format] */
   getTypeParser(oid, format) {
-    return this.#types.getTypeParser(oid, format);
+    return this.#defaults.types.getTypeParser(oid, format);
   }
 
   /** @param {string} text */

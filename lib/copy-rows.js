@@ -11,9 +11,8 @@ const { BinaryRows, TRAILER, findEncoders } = require('./copy-binary');
 const { TextRows } = require('./copy-text');
 const { ParameterError } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
-const { Query } = require('./query');
+const { OWN_DEFAULTS, Query } = require('./query');
 const { Result } = require('./result');
-const { types } = require('./types');
 
 /**
  * @typedef {import('./copy').CopyFrom} CopyFrom
@@ -47,7 +46,7 @@ class CopyRowsQuery extends CopyQuery {
   /** @param {string} target @param {readonly string[]} names of the columns */
   constructor(target, names) {
     const list = names.map(escapeIdentifier).join(', ');
-    super('in', `copy ${target} (${list}) from stdin`, [], {}, types, 'string');
+    super('in', `copy ${target} (${list}) from stdin`, [], {}, OWN_DEFAULTS);
     this.target = target;
     this.names = names;
   }
@@ -100,7 +99,7 @@ class DescribeQuery extends Query {
 
   /** @param {CopyRowsQuery} copy */
   constructor(copy) {
-    super(describeText(copy.target, copy.names), [], {}, types, 'string');
+    super(describeText(copy.target, copy.names), [], {}, OWN_DEFAULTS);
     this.#copy = copy;
   }
 

@@ -289,12 +289,11 @@ class CopyTo extends Readable {
 /**
  * @param {'in' | 'out'} direction
  * @param {unknown} text
- * @param {import('./row-builder').TypeSource} types
- * @param {import('./row-builder').Int8} int8
+ * @param {import('./query').QueryDefaults} defaults
  * @returns {CopyQuery} `refusal` says why it cannot be sent, if it cannot
  */
-function readCopy(direction, text, types, int8) {
-  const query = new CopyQuery(direction, typeof text === 'string' ? text : '', [], {}, types, int8);
+function readCopy(direction, text, defaults) {
+  const query = new CopyQuery(direction, typeof text === 'string' ? text : '', [], {}, defaults);
   const name = direction === 'in' ? 'copyFrom' : 'copyTo';
   if (typeof text !== 'string') {
     query.refusal = new ParameterError(`${name}() needs the text of a COPY, not ${typeof text}`);

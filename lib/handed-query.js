@@ -151,7 +151,7 @@ class HandedQuery {
       return undefined;
     }
     const options = { text, name, rowMode };
-    const read = readQuery(options, values, undefined, query.types, query.int8);
+    const read = readQuery(options, values, undefined, query);
     if (read.refusal !== undefined) return read.refusal;
     query.text = read.text;
     query.parameters = read.parameters;

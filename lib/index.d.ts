@@ -178,6 +178,29 @@ export interface ClientOptions extends LibpqOptions {
    * with their microseconds. Default: `'date'`, as in `pg`, with milliseconds.
    */
   timestamp?: 'date' | 'string';
+  /**
+   * `'string'`: the elements of `numeric[]` arrive as texts, with all of their digits, as `numeric` does by
+   * itself. Default: `'number'`, as in `pg`.
+   */
+  numericArrays?: 'number' | 'string';
+  /**
+   * Arrays of enums, domains, rows and types of extensions arrive as arrays, not as texts (`'{sad,happy}'`).
+   * The first connection asks `pg_type` for them, and an answer with a type that was made since is completed
+   * by asking again; a stream gives such a one as text. Parsers of elements are those of the option `types`. Default:
+   * false, as in `pg`.
+   */
+  fetchTypes?: boolean;
+  /**
+   * `:name` in the text stands for a value when the values are an object: `query('select :id::int', { id: 1 })`.
+   * The server gets `$1`; names that are not in the text are passed over, a missing value rejects with a
+   * {@link ParameterError}. Inside of brackets write `a[1 : :last]`: a colon right behind a value is that of a slice.
+   * Default: false.
+   */
+  namedParameters?: boolean;
+  /**
+   * Errors of queries have their text in `query`, as it was sent, never the values. Default: false, as in `pg`.
+   */
+  queryInErrors?: boolean;
   /** Whether statements are prepared at all; `false` for poolers that cannot. Default: true. */
   prepare?: boolean;
   /** At which use of a text it is prepared. Default: 2. */
@@ -282,6 +305,12 @@ export interface PoolOptions extends ClientOptions {
 
 // --- Queries and results -----------------------------------------------------------
 
+/** For `:name`, see {@link ClientOptions.namedParameters}. */
+export type NamedValues = Readonly<Record<string, unknown>>;
+
+/** For `$1`, `$2`, …, in their order; or by name. */
+export type QueryValues = readonly unknown[] | NamedValues;
+
 /** A query as one object. */
 export interface QueryConfig<Values = any> {
   /** One statement, with `$1`, `$2`, … for its values. */
@@ -289,9 +318,10 @@ export interface QueryConfig<Values = any> {
   /**
    * One for each `$n`. `null` and `undefined` are NULL, a Date or an array becomes PostgreSQL's syntax for
    * it, a Buffer or typed array is sent as bytes, other objects as JSON or as their `toPostgres(prepare)`
-   * says. A function, a symbol and an invalid Date reject with a {@link ParameterError}.
+   * says. A function, a symbol and an invalid Date reject with a {@link ParameterError}. With
+   * {@link ClientOptions.namedParameters}: an object with one for each `:name`, or such an array.
    */
-  values?: readonly unknown[];
+  values?: QueryValues;
   /**
    * Prepares the statement at its first use. On one client a name must always stand for the same text
    * (else: {@link ParameterError}).
@@ -392,11 +422,11 @@ export interface Queryable {
   query<T extends Submittable>(submittable: T): T;
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
-    values?: readonly unknown[] | null,
+    values?: QueryValues | null,
   ): Promise<QueryArrayResult<Row>>;
   query<Row = any, Values = any>(
     config: string | QueryConfig<Values>,
-    values?: readonly unknown[] | null,
+    values?: QueryValues | null,
   ): Promise<Result<Row>>;
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
@@ -408,12 +438,12 @@ export interface Queryable {
   ): void;
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
-    values: readonly unknown[] | null | undefined,
+    values: QueryValues | null | undefined,
     callback: QueryCallback<QueryArrayResult<Row>>,
   ): void;
   query<Row = any, Values = any>(
     config: QueryConfig<Values> | string,
-    values: readonly unknown[] | null | undefined,
+    values: QueryValues | null | undefined,
     callback: QueryCallback<Result<Row>>,
   ): void;
 
@@ -464,7 +494,7 @@ export interface TransactionOptions {
  */
 export interface Transaction extends Queryable, Streamable {
   /** As {@link Client.cursor}. */
-  cursor<Row = any>(text: string | QueryConfig, values?: readonly unknown[] | null): Cursor<Row>;
+  cursor<Row = any>(text: string | QueryConfig, values?: QueryValues | null): Cursor<Row>;
 
   /**
    * A savepoint: when the function throws or a statement in it fails, all since then is undone, and the
@@ -534,7 +564,7 @@ export interface Streamable {
    */
   stream<Row = any>(
     text: string | QueryConfig,
-    values?: readonly unknown[] | null,
+    values?: QueryValues | null,
     options?: StreamOptions,
   ): RowStream<Row>;
 
@@ -649,7 +679,7 @@ export class Client extends EventEmitter {
   connect(callback: (error: Error | null, client: Client | undefined) => void): void;
 
   /** One statement's rows, so many at a time; the server is stopped between the reads. */
-  cursor<Row = any>(text: string | QueryConfig, values?: readonly unknown[] | null): Cursor<Row>;
+  cursor<Row = any>(text: string | QueryConfig, values?: QueryValues | null): Cursor<Row>;
 
   /**
    * Asks the server to cancel what it runs for this client, which then rejects with 57014, unless it was
@@ -1078,6 +1108,8 @@ export class ConduitError extends Error {
   detail: string | undefined;
   /** What to do, where that is known. */
   hint: string | undefined;
+  /** Text of the query that it is about, with {@link ClientOptions.queryInErrors}. */
+  query?: string;
 }
 
 /** The value of an option is wrong, or what it asks for cannot be had. */

@@ -20,7 +20,8 @@ const {
 const { changedDefaults } = require('./pg/defaults');
 const { applyTls } = require('./tls-options');
 const { types } = require('./types');
-const { datesAsText } = require('./types/dates-as-text');
+const { asText } = require('./types/as-text');
+const { FetchedTypes } = require('./types/fetched-types');
 const { warnOfUnknown } = require('./unknown-options');
 
 /**
@@ -35,6 +36,11 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {'string' | 'number' | 'bigint'} int8
  * @property {'date' | 'string'} date
  * @property {'date' | 'string'} timestamp
+ * @property {'number' | 'string'} numericArrays
+ * @property {boolean} fetchTypes
+ * @property {import('./types/fetched-types').FetchedTypes | undefined} fetchedTypes those of fetchTypes
+ * @property {boolean} namedParameters
+ * @property {boolean} queryInErrors
  * @property {boolean} prepare
  * @property {number} prepareThreshold
  * @property {number} statementCacheSize
@@ -83,6 +89,10 @@ const SETTINGS = {
   int8: { check: oneOf('string', 'number', 'bigint'), default: 'string' },
   date: { check: oneOf('date', 'string'), default: 'date' },
   timestamp: { check: oneOf('date', 'string'), default: 'date' },
+  numericArrays: { check: oneOf('number', 'string'), default: 'number' },
+  fetchTypes: { check: boolean, default: false },
+  namedParameters: { check: boolean, default: false },
+  queryInErrors: { check: boolean, default: false },
   prepare: { check: boolean, default: true },
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
@@ -319,11 +329,14 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
       .join(' ');
   }
   conninfo.client_encoding = 'UTF8';
-  const texts = /** @type {const} */ (['date', 'timestamp']);
-  settings.types = datesAsText(
+  const texts = /** @type {const} */ (['date', 'timestamp', 'numericArrays']);
+  settings.types = asText(
     settings.types,
     texts.filter((kind) => settings[kind] === 'string'),
   );
+  if (settings.fetchTypes) {
+    settings.types = settings.fetchedTypes = new FetchedTypes(settings.types, settings.int8);
+  }
   const seconds = Number(conninfo.connect_timeout ?? defaults.connect_timeout ?? 0);
   settings.connectTimeoutSeconds = seconds > 0 ? seconds : 0;
   settings.tls = applyTls([...otherSsl, ...ssl], conninfo);

@@ -23,6 +23,7 @@ const { copyRows } = require('./copy-rows');
 const { watchLoan } = require('./leak-warning');
 const { Listener, checkChannel, checkPayload } = require('./listener');
 const { definePoolProperties, describeOptions } = require('./pg/pool-properties');
+const { OWN_DEFAULTS, Query } = require('./query');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
@@ -31,7 +32,6 @@ const { readTransaction } = require('./transaction-options');
 
 /**
  * @typedef {import('./pool-member').Member} Member
- * @typedef {import('./query').Query} Query
  * @typedef {import('./query-arguments').Callback} Callback
  * @typedef {(error?: Error | boolean) => void} Release
  * @typedef {Client & Disposable & { release: Release }} LentClient
@@ -200,13 +200,13 @@ class Pool extends EventEmitter {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, callback) {
-    const { types, int8, Promise: Own } = this.#settings;
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
-    const query = readQuery(text, values, callback, types, int8);
+    const query = readQuery(text, values, callback, this.#settings);
     if (isMistaken) query.refusal = firstParameterError();
     this.#begin(query);
-    return answer(query, Own);
+    this.#complete(query);
+    return answer(query, this.#settings.Promise);
   }
 
   /** @param {Query | Batch} work */
@@ -222,6 +222,17 @@ class Pool extends EventEmitter {
       if (late !== undefined) work.reject(late);
       else if (work instanceof Batch) this.#dispatchBatch(work);
       else this.#dispatch(work);
+    });
+  }
+
+  /** @param {Query | Batch} work */
+  #complete(work) {
+    const { fetchedTypes } = this.#settings;
+    if (fetchedTypes === undefined) return;
+    work.promise = fetchedTypes.complete(work, (text) => {
+      const query = new Query(text, [], {}, OWN_DEFAULTS);
+      this.#begin(query);
+      return query.promise;
     });
   }
 
@@ -266,9 +277,9 @@ class Pool extends EventEmitter {
    * @returns {Promise<import('./result').Result[]>} in their order
    */
   batch(queries, options) {
-    const { types, int8 } = this.#settings;
-    const batch = readBatch(queries, types, int8, options);
+    const batch = readBatch(queries, this.#settings, options);
     this.#begin(batch);
+    this.#complete(batch);
     return batch.promise;
   }
 
@@ -287,8 +298,7 @@ class Pool extends EventEmitter {
    * @param {{ batchSize?: number }} [options]
    */
   stream(text, values, options) {
-    const { types, int8 } = this.#settings;
-    const query = readQuery(text, values, undefined, types, int8, StreamedQuery);
+    const query = readQuery(text, values, undefined, this.#settings, StreamedQuery);
     return openStream(query, options, this.#stop, () => this.#submitAlone(query));
   }
 
@@ -297,7 +307,7 @@ class Pool extends EventEmitter {
    * @returns {CopyFrom} finishes when the server has taken it all
    */
   copyFrom(text) {
-    const query = readCopy('in', text, this.#settings.types, this.#settings.int8);
+    const query = readCopy('in', text, this.#settings);
     return this.#openCopyFrom(query);
   }
 
@@ -327,7 +337,7 @@ class Pool extends EventEmitter {
    * @returns {CopyTo}
    */
   copyTo(text) {
-    const query = readCopy('out', text, this.#settings.types, this.#settings.int8);
+    const query = readCopy('out', text, this.#settings);
     return new CopyTo(query, this.#stop, () => this.#submitAlone(query));
   }
 

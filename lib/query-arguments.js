@@ -4,13 +4,12 @@
 // Query; and callbacks called. Used by client.js and pool.js.
 
 const { ParameterError } = require('./errors');
+const { bindNames, isNamed } = require('./named-parameters');
 const { MAX_SIZE, prepareParameters, tooLargeError } = require('./parameters');
 const { Query } = require('./query');
 
 /**
  * @typedef {(error: any, result?: any) => void} Callback
- * @typedef {import('./row-builder').TypeSource} TypeSource
- * @typedef {import('./row-builder').Int8} Int8
  */
 
 /** @type {readonly unknown[]} */
@@ -24,12 +23,11 @@ const SYNC_GROUPS = ['off', 'reads', 'all'];
  *   signal, timeoutMillis, callback }
  * @param {any} values an array, or the callback
  * @param {any} callback
- * @param {TypeSource} types
- * @param {Int8} int8
+ * @param {import('./query').QueryDefaults} defaults
  * @param {new (...parameters: ConstructorParameters<typeof Query>) => Q} [Kind] Query without it
  * @returns {Q} `refusal` says why it cannot be sent, if it cannot
  */
-function readQuery(text, values, callback, types, int8, Kind = /** @type {any} */ (Query)) {
+function readQuery(text, values, callback, defaults, Kind = /** @type {any} */ (Query)) {
   if (typeof values === 'function') {
     callback = values;
     values = undefined;
@@ -49,6 +47,9 @@ function readQuery(text, values, callback, types, int8, Kind = /** @type {any} *
   /** @type {ParameterError | undefined} */
   let refusal;
   try {
+    if (defaults.namedParameters && typeof text === 'string' && isNamed(values)) {
+      [text, values] = bindNames(text, values);
+    }
     checkArguments(text, values, options);
     if (callback && typeof callback !== 'function') {
       throw new ParameterError('callback is not a function');
@@ -57,7 +58,7 @@ function readQuery(text, values, callback, types, int8, Kind = /** @type {any} *
   } catch (error) {
     refusal = /** @type {ParameterError} */ (error);
   }
-  const query = new Kind(refusal === undefined ? text : '', parameters, options, types, int8);
+  const query = new Kind(refusal === undefined ? text : '', parameters, options, defaults);
   query.refusal = query.size > MAX_SIZE ? tooLargeError() : refusal;
   query.callback = typeof callback === 'function' ? callback : undefined;
   return query;
@@ -81,7 +82,7 @@ function checkArguments(text, values, options) {
   }
   if (!Array.isArray(values)) {
     throw new ParameterError('Query values must be an array', {
-      hint: `one for each of $1, $2, …; they are of the type ${typeof values}`,
+      hint: `one for each of $1, $2, …; they are of the type ${typeof values}; for :name, set the option namedParameters`,
     });
   }
   if (options === NO_OPTIONS) return;

@@ -7,6 +7,7 @@
 const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
+const { types } = require('./types');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
 /**
@@ -16,10 +17,20 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  * @typedef {import('./row-builder').TypeSource} TypeSource
  * @typedef {import('./row-builder').Int8} Int8
  *
+ * What those of one client have in common.
+ * @typedef {object} QueryDefaults
+ * @property {TypeSource} types
+ * @property {Int8} int8
+ * @property {boolean} [namedParameters]
+ * @property {boolean} [queryInErrors]
+ *
  * @typedef {object} QueryObserver
  * @property {(connection: Connection) => void} sent
  * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
  */
+
+/** For the driver's own. @type {QueryDefaults} */
+const OWN_DEFAULTS = Object.freeze({ types, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
@@ -91,17 +102,17 @@ class Query {
    * @param {string} text
    * @param {readonly import('./parameters').Parameter[]} parameters
    * @param {Record<string, any>} options name, rowMode, types, prepare
-   * @param {TypeSource} types
-   * @param {Int8} int8
+   * @param {QueryDefaults} defaults
    */
-  constructor(text, parameters, options, types, int8) {
+  constructor(text, parameters, options, defaults) {
     this.text = text;
     this.parameters = parameters;
     this.size = sizeInFlight(text, parameters);
     this.name = options.name || undefined;
     this.rowAsArray = options.rowMode === 'array';
-    this.types = options.types ?? types;
-    this.int8 = int8;
+    this.types = options.types ?? defaults.types;
+    this.int8 = defaults.int8;
+    this.isTextInErrors = defaults.queryInErrors === true;
     this.prepare = options.prepare;
     this.syncGroup = options.syncGroup;
     /** @type {AbortSignal | undefined} */
@@ -320,10 +331,16 @@ class Query {
     this.error ??= error;
   }
 
+  /** Never its values, which may be anybody's secrets. @param {Error} error */
+  tellText(error) {
+    if (this.isTextInErrors) Object.assign(error, { query: this.text });
+  }
+
   /** @param {Error} error */
   reject(error) {
     if (this.isSettled) return;
     this.#settle();
+    this.tellText(error);
     this.trace?.settled(undefined, error);
     // An async function that is pending when it captures the stack: V8 then
     // finds the callers that await the promise, and a query that succeeds pays
@@ -383,4 +400,4 @@ class Housekeeping {
   lost() {}
 }
 
-module.exports = { Query, Housekeeping, rejectWithCallerStack };
+module.exports = { OWN_DEFAULTS, Query, Housekeeping, rejectWithCallerStack };

@@ -326,11 +326,10 @@ function findParser(oid, types, int8) {
 
 /**
  * The parsers of a client for those who parse by themselves.
- * @param {TypeSource} types
- * @param {Int8} int8
+ * @param {{ types: TypeSource, int8: Int8 }} defaults
  * @returns {TypeSource}
  */
-function textParsers(types, int8) {
+function textParsers({ types, int8 }) {
   return { getTypeParser: (oid) => findParser(oid, types, int8) ?? String };
 }
 

@@ -2,7 +2,7 @@
 
 // Cuts SQL into tokens, as far as it takes to tell statements apart: by
 // PostgreSQL's rules for comments, literals and quoted names. Used by
-// statement-class.js and split-statements.js.
+// statement-class.js, split-statements.js and named-parameters.js.
 
 /** NAMEDATALEN: a longer word is no keyword. */
 const WORD_LIMIT = 63;
@@ -169,4 +169,4 @@ class Scanner {
   }
 }
 
-module.exports = { Scanner, isWordStart };
+module.exports = { Scanner, isWordPart, isWordStart };

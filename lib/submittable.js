@@ -8,6 +8,7 @@ const { EventEmitter } = require('node:events');
 const { Cursor } = require('./cursor');
 const { afterDelivery } = require('./delivery');
 const { ParameterError, StatementRefusedError } = require('./errors');
+const { OWN_DEFAULTS } = require('./query');
 const { readQuery } = require('./query-arguments');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
@@ -104,11 +105,11 @@ class SubmittableConnection extends EventEmitter {
     const options = { text: this.#text, values: this.#values, name: this.#name };
     const config = { ...options, types: AS_TEXT, rowMode: 'array' };
     if (this.#isSimple) {
-      const query = readQuery(config, undefined, undefined, AS_TEXT, 'string');
+      const query = readQuery(config, undefined, undefined, OWN_DEFAULTS);
       this.#query = query;
       this.#messages.unshift(() => this.#serveSimple(query));
     } else {
-      const query = readQuery(config, undefined, undefined, AS_TEXT, 'string', DescribedQuery);
+      const query = readQuery(config, undefined, undefined, OWN_DEFAULTS, DescribedQuery);
       query.onDescribed = (fields) => this.#describe(fields);
       this.#query = query;
       this.#cursor = new Cursor(query, this.#face.giveUp);

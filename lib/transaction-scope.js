@@ -13,7 +13,7 @@ const {
   copyError,
 } = require('./errors');
 const { findUnsendable } = require('./parameters');
-const { Query } = require('./query');
+const { OWN_DEFAULTS, Query } = require('./query');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { Transaction } = require('./transaction');
@@ -29,7 +29,6 @@ const {
   openError,
   openInnerError,
 } = require('./transaction-errors');
-const { types } = require('./types');
 
 /**
  * @typedef {import('./batch').Batch} Batch
@@ -68,7 +67,7 @@ class ControlQuery extends Query {
 
   /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
   constructor(text, onFailed) {
-    super(text, [], { prepare: false }, types, 'string');
+    super(text, [], { prepare: false }, OWN_DEFAULTS);
     this.#onFailed = onFailed;
     this.promise.catch(ignore);
   }

@@ -50,6 +50,11 @@ for (const db of [client, pool, lent] as Queryable[]) {
 
   expectType<Promise<Result<any>>>(db.query({ text: 'select 1', syncGroup: 'off' }));
 
+  // By name
+  expectType<Promise<Result<World>>>(db.query<World>('select :id', { id: 1 }));
+  expectType<Promise<Result<any>>>(db.query({ text: 'select :id', values: { id: 1 } }));
+  expectError(db.query('select $1', 1));
+
   // Rows as arrays
   expectType<Promise<QueryArrayResult<any[]>>>(db.query({ text: 'select 1', rowMode: 'array' }));
   expectType<Promise<QueryArrayResult<[number, string]>>>(
@@ -140,7 +145,6 @@ expectError(pool.query<World>('select 1').then(({ rows }) => rows[0].nonsense));
 expectError(pool.query());
 expectError(pool.query(42));
 expectError(pool.query('select $1', 1));
-expectError(pool.query('select $1', { a: 1 }));
 expectError(pool.query({ values: [1] }));
 expectError(pool.query({ text: 'select 1', rowMode: 'object' }));
 expectError(pool.query({ text: 'select 1', name: 1 }));

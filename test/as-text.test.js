@@ -1,6 +1,6 @@
 'use strict';
 
-// The options date and timestamp, with which such values arrive as the server writes them.
+// The options date, timestamp and numericArrays, with which such values arrive as the server writes them.
 
 const assert = require('node:assert/strict');
 const { endAll, newClient, newPool } = require('./support/connect');
@@ -42,5 +42,23 @@ describe('dates as text', () => {
     assert.equal((await client.query(TEXT)).rows[0].d, 'on 2024-02-29');
     const other = await newClient();
     assert.ok((await other.query(TEXT)).rows[0].d instanceof Date);
+  });
+});
+
+describe('arrays of numeric', () => {
+  const NUMERICS = `select '{0.1000000000000000055511151231257827,NULL,-1}'::numeric[] as list, 1.10::numeric as one`;
+
+  afterEach(endAll);
+
+  it('are numbers, as in pg, unless they are to be texts, which keep all digits', async () => {
+    const asNumbers = await newClient();
+    const asTexts = await newClient({ numericArrays: 'string' });
+    for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {
+      const [number] = (await asNumbers.query(NUMERICS)).rows;
+      assert.deepEqual(number, { list: [0.1, null, -1], one: '1.10' });
+      const [text] = (await asTexts.query(NUMERICS)).rows;
+      const digits = '0.1000000000000000055511151231257827';
+      assert.deepEqual(text, { list: [digits, null, '-1'], one: '1.10' });
+    }
   });
 });
