@@ -12,7 +12,14 @@ const { copyRows } = require('./copy-rows');
 const { Cursor } = require('./cursor');
 const { watch } = require('./deadline');
 const { traceQuery, traceTransaction } = require('./diagnostics');
-const { ConnectionError, OptionError, ParameterError, copyError, nameFields } = require('./errors');
+const {
+  ConnectionError,
+  OptionError,
+  ParameterError,
+  copyError,
+  messageLength,
+  nameFields,
+} = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 const { findHanded } = require('./handed-query');
 const { parseOptions } = require('./options');
@@ -59,6 +66,15 @@ let connectionOf;
 let transactionsOf;
 /** @type {(client: Client) => Settings} */
 let settingsOf;
+
+/**
+ * NotificationResponse with its length and process id, and an end behind each text.
+ * @param {{ channel: string, payload: string }} message
+ * @returns {number} bytes, the type apart
+ */
+function notificationLength({ channel, payload }) {
+  return 4 + 4 + Buffer.byteLength(channel) + 1 + Buffer.byteLength(payload) + 1;
+}
 
 class Client extends EventEmitter {
   #connection;
@@ -116,11 +132,16 @@ class Client extends EventEmitter {
         this.#emitSoon('end');
       },
       onNotice: (fields) =>
-        this.#emitSoon('notice', { name: 'notice', message: fields.M, ...nameFields(fields) }),
+        this.#emitSoon('notice', {
+          name: 'notice',
+          length: messageLength(fields),
+          message: fields.M,
+          ...nameFields(fields),
+        }),
       onNotification: (message) =>
         this.#emitSoon('notification', {
           name: 'notification',
-          length: message.channel.length + message.payload.length,
+          length: notificationLength(message),
           ...message,
         }),
     });
@@ -298,17 +319,23 @@ class Client extends EventEmitter {
     if (this.#refusal !== undefined) return copyError(this.#refusal);
     const refusal = this.#transactions.admit(query) ?? query.refusal;
     if (refusal !== undefined) return refusal;
-    if (query.name === undefined || this.#claimName(query.name, query.text)) return undefined;
+    if (query.name === undefined || this.#claimName(query, query.name)) return undefined;
     return new ParameterError(
       `Prepared statements must be unique - '${query.name}' was used for a different statement`,
     );
   }
 
-  /** @param {string} name @param {string} text */
-  #claimName(name, text) {
+  /** @param {Query} query @param {string} name */
+  #claimName(query, name) {
+    const { text } = query;
     const known = this.#names.get(name);
-    if (known === undefined) this.#names.set(name, text);
-    return known === undefined || known === text;
+    if (known !== undefined) return known === text;
+    this.#names.set(name, text);
+    // A text that does not parse leaves it to another.
+    query.onceSettled(() => {
+      if (query.parseFailed) this.#names.delete(name);
+    });
+    return true;
   }
 
   /**

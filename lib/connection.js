@@ -410,9 +410,7 @@ class Connection {
     // Idle, it is the one that was told.
     const told = queries.length === 0 ? { wasFatal: !wasEnding, error: this.#lastFatal } : {};
     this.#failure ??= this.#lostError(told, message, cause, 'not-run');
-    const { state } = this;
-    this.#close();
-    if (state !== 'closed' && !wasEnding) this.#owner.onLost(this.#failure);
+    this.#close(wasEnding ? undefined : this.#failure);
   }
 
   /**
@@ -508,7 +506,8 @@ class Connection {
     this.#close();
   }
 
-  #close() {
+  /** @param {Error} [lost] why, if nobody has wanted it */
+  #close(lost) {
     if (this.state === 'closed') return;
     this.state = 'closed';
     // What was open is gone with it.
@@ -517,6 +516,7 @@ class Connection {
     clearTimeout(this.#dropTimer);
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();
+    if (lost !== undefined) this.#owner.onLost(lost);
     this.#owner.onClosed();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }

@@ -236,6 +236,7 @@ class Dispatcher {
     await member.connection.whenCancelled();
     const isUsable = await member.reset(this.#owner.hasSetUp());
     if (!this.#connections.members.has(member)) return;
+    member.endLoan();
     if (isUsable && !member.isSpent) this.#connections.share(member);
     else this.#connections.retire(member);
     this.#pump();

@@ -216,5 +216,6 @@ module.exports = {
   ResultError,
   DatabaseError,
   isFatal,
+  messageLength,
   nameFields,
 };

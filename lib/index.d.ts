@@ -284,7 +284,10 @@ export interface PoolOptions extends ClientOptions {
   log?: (message: string, ...more: any[]) => void;
   /** The class of its clients, which must extend {@link Client} and pass on what its constructor is given. */
   Client?: new (config?: any) => Client;
-  /** Queries after which a connection is replaced; 0: never. Default: Infinity. */
+  /**
+   * Uses after which a connection is replaced, each query on it while it is shared, and each loan (`connect()`,
+   * `transaction()`, `stream()`, …); 0: never. Default: Infinity.
+   */
   maxUses?: number;
   /** Seconds after which a connection is replaced, less up to a tenth. 0: never. Default: 0. */
   maxLifetimeSeconds?: number;

@@ -23,8 +23,9 @@ class Member {
   /** Since when nothing has been in flight, as of the last sweep. */
   idleSince = Infinity;
   #settledAtSweep = -1;
-  /** Queries that made its session what it is to begin with: no uses of it. */
-  #queriesAtStart = 0;
+  /** Queries that are no uses of it: those that made its session what it is, and a borrower's but one. */
+  #uncounted = 0;
+  #queriesAtLoan = 0;
   #retireAt = Infinity;
   #settings;
   #onUnsent;
@@ -57,13 +58,14 @@ class Member {
   start() {
     const { connection } = this;
     connection.hasTouchedSession = false;
-    this.#queriesAtStart = connection.settled + connection.inFlight;
+    this.#uncounted = connection.settled + connection.inFlight;
   }
 
   /** @param {'shared' | 'reserved' | 'exclusive' | 'leaving'} state */
   become(state) {
     // While it was lent it was in use, whatever was sent.
     if (this.state === 'exclusive' && state === 'shared') this.#settledAtSweep = -1;
+    if (state === 'exclusive') this.#queriesAtLoan = this.#queries;
     this.state = state;
     // What is in flight on one that leaves is still that of its callers, one or many.
     if (state !== 'leaving') this.connection.isShared = state !== 'exclusive';
@@ -94,10 +96,19 @@ class Member {
     return this.connection.inFlight === 0;
   }
 
+  get #queries() {
+    const { settled, inFlight } = this.connection;
+    return settled + inFlight;
+  }
+
+  /** Its borrower has given it back: as in `pg` that was one use. */
+  endLoan() {
+    this.#uncounted += this.#queries - this.#queriesAtLoan - 1;
+  }
+
   /** Whether it has served as often as it may. */
   get isSpent() {
-    const { settled, inFlight } = this.connection;
-    return settled + inFlight - this.#queriesAtStart >= this.#settings.maxUses;
+    return this.#queries - this.#uncounted >= this.#settings.maxUses;
   }
 
   /** @param {number} now performance.now() */

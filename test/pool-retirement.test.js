@@ -99,6 +99,19 @@ describe('Pool', function () {
       assert.notEqual(pids[0], pids[2]);
     });
 
+    it('after maxUses, where a loan is one use, whatever is done with it', async () => {
+      const pool = newPool({ max: 1, maxUses: 2 });
+      const pids = [];
+      for (let i = 0; i < 4; ++i) {
+        const client = await pool.connect();
+        pids.push(client.processID);
+        for (let n = 0; n < 3 * i; ++n) await client.query('select 1');
+        client.release();
+      }
+      assert.deepEqual(pids, [pids[0], pids[0], pids[2], pids[2]]);
+      assert.notEqual(pids[0], pids[2]);
+    });
+
     it('after maxLifetimeSeconds, and never under a query', async () => {
       const pool = newPool({ max: 1, maxLifetimeSeconds: 1 });
       const first = pidOf(await pool.query(PID));

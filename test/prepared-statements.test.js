@@ -47,6 +47,18 @@ describe('Client', () => {
       assert.equal(error.outcome, 'not-run');
     });
 
+    it('leave a name that did not parse to another text, as in pg', async () => {
+      const client = await newClient();
+      await withPg(async (reference) => {
+        for (const one of [client, reference]) {
+          const error = await errorOf(one.query({ name: 'c', text: 'selec 1' }));
+          assert.equal(error.code, '42601');
+          const { rows } = await one.query({ name: 'c', text: 'select 1 as n' });
+          assert.deepEqual(rows, [{ n: 1 }]);
+        }
+      });
+    });
+
     it('with different names for one text, and names with quotes', async () => {
       const client = await newClient();
       for (const name of ['a', 'b', 'é"\'', 'x'.repeat(100), 'x'.repeat(101)]) {
