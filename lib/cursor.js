@@ -21,19 +21,15 @@ class Cursor {
 
   /**
    * @param {StreamedQuery} query that has not been submitted yet
-   * @param {(query: import('./query').Query, reason: import('./errors').QueryAbortedError) => void} giveUp
+   * @param {import('./streamed-query').GiveUp} giveUp
    */
   constructor(query, giveUp) {
     this.#query = query;
     this.#giveUp = giveUp;
-    query.sink = this;
+    query.passRowsTo(this, giveUp);
     const { signal } = query;
     if (signal?.aborted) query.refusal ??= abortError(signal);
     else if (signal !== undefined) this.#listen(signal);
-    query.promise.then(
-      () => this.#end(undefined),
-      (error) => this.#end(error),
-    );
   }
 
   /** @param {AbortSignal} signal */
@@ -65,6 +61,11 @@ class Cursor {
   /** @param {Error} error */
   onFailed(error) {
     this.#stop(error);
+  }
+
+  /** @param {Error} [error] */
+  onEnded(error) {
+    this.#end(error);
   }
 
   /** @param {Error | undefined} error */

@@ -15,17 +15,13 @@ class RowStream extends Readable {
   /**
    * @param {StreamedQuery} query that has not been submitted yet
    * @param {number} batchSize rows that may wait for whoever reads
-   * @param {(query: import('./query').Query, reason: import('./errors').QueryAbortedError) => void} giveUp
+   * @param {import('./streamed-query').GiveUp} giveUp
    */
   constructor(query, batchSize, giveUp) {
     super({ objectMode: true, highWaterMark: batchSize });
     this.#query = query;
     this.#giveUp = giveUp;
-    query.sink = this;
-    query.promise.then(
-      () => this.push(null),
-      (error) => this.destroy(error),
-    );
+    query.passRowsTo(this, giveUp);
   }
 
   /** Description of the columns; empty before the first rows have come. */
@@ -43,6 +39,12 @@ class RowStream extends Readable {
   /** @param {Error} error */
   onFailed(error) {
     this.destroy(error);
+  }
+
+  /** @param {Error} [error] */
+  onEnded(error) {
+    if (error === undefined) this.push(null);
+    else this.destroy(error);
   }
 
   /** @override */
@@ -67,7 +69,7 @@ const BATCH_SIZE = 256;
 /**
  * @param {StreamedQuery} query
  * @param {{ batchSize?: number } | undefined} options
- * @param {(query: import('./query').Query, reason: import('./errors').QueryAbortedError) => void} giveUp
+ * @param {import('./streamed-query').GiveUp} giveUp
  * @param {() => void} start submits the query
  * @returns {RowStream}
  */

@@ -12,11 +12,26 @@ const { Query } = require('./query');
  * @typedef {object} RowSink
  * @property {(rows: any[]) => void} onRows
  * @property {(error: Error) => void} onFailed a row has no JavaScript value, say; no others come
+ * @property {(error?: Error) => void} onEnded the query is settled
+ *
+ * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
  */
+
+/**
+ * Sinks that were forgotten in the middle of their rows: nobody can read the rest.
+ * @type {FinalizationRegistry<{ query: StreamedQuery, giveUp: GiveUp }>}
+ */
+const forgotten = new FinalizationRegistry(({ query, giveUp }) => query.stop(giveUp));
 
 class StreamedQuery extends Query {
   /** @type {RowSink | undefined} */
-  sink = undefined;
+  #sink = undefined;
+  /**
+   * In its place while nothing is read: whoever wants more has the sink, and if nobody has it, the
+   * connection is not to be kept for it.
+   * @type {WeakRef<RowSink> | undefined}
+   */
+  #weakSink = undefined;
   #isReading = true;
 
   /** @param {ConstructorParameters<typeof Query>} parameters */
@@ -44,6 +59,36 @@ class StreamedQuery extends Query {
     if (!this.isSettled) afterDelivery(() => this.sink?.onRows(rows));
   }
 
+  get sink() {
+    return this.#sink ?? this.#weakSink?.deref();
+  }
+
+  /**
+   * @param {RowSink} sink
+   * @param {GiveUp} giveUp
+   */
+  passRowsTo(sink, giveUp) {
+    this.#sink = sink;
+    forgotten.register(sink, { query: this, giveUp }, this);
+    this.promise.then(
+      () => this.#end(),
+      (error) => this.#end(error),
+    );
+  }
+
+  /** @param {Error} [error] */
+  #end(error) {
+    const { sink } = this;
+    this.#forgetSink();
+    sink?.onEnded(error);
+  }
+
+  #forgetSink() {
+    forgotten.unregister(this);
+    this.#sink = undefined;
+    this.#weakSink = undefined;
+  }
+
   /** Somebody may still take rows: it may not end before. */
   get isOpen() {
     return !this.isSettled && this.sink !== undefined;
@@ -58,22 +103,25 @@ class StreamedQuery extends Query {
   pause() {
     if (!this.#isReading || this.connection === undefined || this.isSettled) return;
     this.#isReading = false;
+    if (this.#sink !== undefined) this.#weakSink = new WeakRef(this.#sink);
+    this.#sink = undefined;
     this.connection.setReading(false);
   }
 
   resume() {
     if (this.#isReading) return;
     this.#isReading = true;
+    this.#sink = this.sink;
     this.connection.setReading(true);
   }
 
   /**
    * Nobody wants the rest.
-   * @param {(query: Query, reason: QueryAbortedError) => void} giveUp
+   * @param {GiveUp} giveUp
    */
   stop(giveUp) {
     if (this.isSettled) return;
-    this.sink = undefined;
+    this.#forgetSink();
     this.wasStopped = true;
     giveUp(this, new QueryAbortedError('The rest of the rows is not wanted', 'ABORT_ERR'));
     this.resume();

@@ -117,6 +117,12 @@ describe('at the end', function () {
         'with errors kept',
         Array(3).fill('22012,ERR_PG_CONDUIT_PARAMETER').join(),
       ],
+      [
+        'a stream or cursor in the middle of its rows keeps no connection',
+        'in the middle of rows',
+        '1',
+      ],
+      ['a stream that somebody reads is kept', 'while somebody reads', '6000'],
       ['those of a forgotten pool are closed, and the pool is collected', 'of a pool', 'closed'],
     ]) {
       it(what, async () => {
