@@ -1,11 +1,11 @@
 // See pipeline.h.
 #include "pipeline.h"
 
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -17,13 +17,27 @@ namespace pg_conduit {
 
 namespace {
 
-// Names are numbers that a connection never uses twice.
+// Names are numbers that a connection never uses twice, behind a prefix that no other
+// connection has: a pooler may give a session of the server to one after the
+// other, and a name that meant something else there would run the wrong text.
+// An identifier that needs no quotes, for DEALLOCATE.
 struct StatementName {
-  explicit StatementName(int32_t statement) {
-    std::snprintf(text, sizeof(text), "pgc_%d", statement);
+  StatementName(std::string_view prefix, int32_t statement) {
+    char* const end = std::copy(prefix.begin(), prefix.end(), text);
+    *std::to_chars(end, text + sizeof(text) - 1, statement).ptr = '\0';
   }
-  char text[24];
+  char text[32];
 };
+
+// "pgc_", 50 random bits and "_".
+std::string MakeNamePrefix() {
+  constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
+  unsigned char random[10] = {};
+  RAND_bytes(random, sizeof(random));
+  std::string prefix = "pgc_";
+  for (const unsigned char each : random) prefix += kAlphabet[each % kAlphabet.size()];
+  return prefix + '_';
+}
 
 // Rows that are decoded together: few enough not to hold up the event loop,
 // enough for what each PGresult costs.
@@ -59,7 +73,11 @@ bool SpeaksUtf8(const PGconn* conn) {
 
 Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
                    std::shared_ptr<TlsFiles> files)
-    : context_(context), id_(id), conn_(std::move(conn)), files_(std::move(files)) {
+    : context_(context),
+      id_(id),
+      conn_(std::move(conn)),
+      files_(std::move(files)),
+      name_prefix_(MakeNamePrefix()) {
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
 }
 
@@ -132,22 +150,23 @@ void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
 void Pipeline::SendParse(int32_t slot, int32_t statement, const char* text) {
   if (!CanSend(slot)) return;
   ++counters_.parses;
-  Sent(PQsendPrepare(conn_.get(), StatementName(statement).text, text, 0, nullptr), Phase::kParse,
-       slot, 0);
+  Sent(PQsendPrepare(conn_.get(), StatementName(name_prefix_, statement).text, text, 0, nullptr),
+       Phase::kParse, slot, 0);
 }
 
 void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement,
                            const ParamArrays& params) {
   if (!CanSend(slot)) return;
   ++counters_.queries;
-  Sent(PQsendQueryPrepared(conn_.get(), StatementName(statement).text, params.count, params.values,
-                           params.lengths, params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
+  Sent(PQsendQueryPrepared(conn_.get(), StatementName(name_prefix_, statement).text, params.count,
+                           params.values, params.lengths, params.formats,
+                           (flags & kFlagBinary) != 0 ? 1 : 0),
        Phase::kExecute, slot, flags);
 }
 
 void Pipeline::SendClose(int32_t slot, int32_t statement) {
   if (!CanSend(slot)) return;
-  const StatementName name(statement);
+  const StatementName name(name_prefix_, statement);
   if (kHasClosePrepared) {
     Sent(SendClosePrepared(conn_.get(), name.text), Phase::kClose, slot, 0);
     return;

@@ -153,6 +153,7 @@ class Pipeline : public SocketWatcher::Owner {
   int32_t id_;
   ConnPtr conn_;  // null once the connection is lost
   std::shared_ptr<TlsFiles> files_;
+  const std::string name_prefix_;  // of its prepared statements
   std::unique_ptr<SocketWatcher> watcher_;
   std::deque<Pending> fifo_;
   PipelineCounters counters_;

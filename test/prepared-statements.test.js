@@ -47,6 +47,18 @@ describe('Client', () => {
       assert.equal(error.outcome, 'not-run');
     });
 
+    it('have names that no other connection has, since a pooler may mix their sessions', async () => {
+      const names = [];
+      for (let n = 0; n < 20; ++n) {
+        const client = await newClient();
+        await client.query({ name: 'a', text: 'select 1' });
+        const { rows } = await client.query('select name from pg_prepared_statements');
+        names.push(...rows.map(({ name }) => name));
+      }
+      assert.equal(new Set(names).size, 20);
+      for (const name of names) assert.match(name, /^pgc_[a-z2-7]{10}_\d+$/);
+    });
+
     it('leave a name that did not parse to another text, as in pg', async () => {
       const client = await newClient();
       await withPg(async (reference) => {
