@@ -108,7 +108,6 @@
         '<(common_dir)/wchar.c',
 
         '<(libpq_dir)/fe-auth-oauth.c',
-        '<(libpq_dir)/fe-auth-scram.c',
         '<(libpq_dir)/fe-auth.c',
         '<(libpq_dir)/fe-cancel.c',
         '<(libpq_dir)/fe-connect.c',
@@ -126,6 +125,8 @@
         '<(libpq_dir)/pqexpbuffer.c',
 
         'libpq-peek.c',
+        # With fe-auth-scram.c inside.
+        'libpq-scram.c',
       ],
       'conditions': [
         ['OS=="linux"', {

@@ -18,7 +18,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
 /**
  * @typedef {object} NativeConnection
  * @property {(keywords: string[], values: string[], fileKeywords: string[],
- *   texts: string[]) => void} connect the texts go to libpq as files
+ *   texts: string[], scramMaxIterations: number) => void} connect the texts go to libpq as files
  * @property {() => void} close
  * @property {(name: string) => string | null} parameterStatus
  * @property {() => boolean} isEncrypted

@@ -72,6 +72,7 @@ class Handshake {
       Object.values(resolved),
       Object.keys(files),
       Object.values(files),
+      settings.scramMaxIterations,
     );
   }
 

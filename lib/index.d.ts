@@ -217,7 +217,11 @@ export interface ClientOptions extends LibpqOptions {
   pipeline?: boolean;
   /** Without effect: what travels in binary is decided for each statement, and values are the same. */
   binary?: boolean;
-  /** Without effect: libpq has no such limit. */
+  /**
+   * How many iterations of its hash a server may ask for when it checks a password by SCRAM; they are computed
+   * in one piece, 100,000 in some 0.1 s. 0: no limit. Without effect on a libpq of the system. Default: 100000, as in
+   * `pg`.
+   */
   scramMaxIterations?: number;
 }
 

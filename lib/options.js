@@ -39,6 +39,7 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {'number' | 'string'} numericArrays
  * @property {boolean} fetchTypes
  * @property {import('./types/fetched-types').FetchedTypes | undefined} fetchedTypes those of fetchTypes
+ * @property {number} scramMaxIterations 0: no limit
  * @property {boolean} namedParameters
  * @property {boolean} queryInErrors
  * @property {boolean} prepare
@@ -91,6 +92,7 @@ const SETTINGS = {
   timestamp: { check: oneOf('date', 'string'), default: 'date' },
   numericArrays: { check: oneOf('number', 'string'), default: 'number' },
   fetchTypes: { check: boolean, default: false },
+  scramMaxIterations: { check: integer(0), default: 100000 },
   namedParameters: { check: boolean, default: false },
   queryInErrors: { check: boolean, default: false },
   prepare: { check: boolean, default: true },
@@ -127,7 +129,7 @@ const SERVER_SETTINGS = [
 const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
 
 /** What `pg` is told to do, and we do anyway, or cannot and need not. @type {Record<string, Check>} */
-const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean, scramMaxIterations: integer(0) };
+const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean };
 
 /** What would go wrong if it were passed over. @type {Record<string, string>} */
 const IMPOSSIBLE = {

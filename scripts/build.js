@@ -29,6 +29,7 @@ const INPUTS = [
   'deps/exports.map',
   'deps/libpq-config',
   'deps/libpq-peek.c',
+  'deps/libpq-scram.c',
   'deps/libpq.gyp',
   'deps/sanitize.gypi',
   'scripts/build.js',

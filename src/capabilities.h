@@ -8,6 +8,8 @@
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
 // deps/libpq-peek.c
 extern "C" int pg_conduit_error_waits(const PGconn* connection);
+// deps/libpq-scram.c
+extern "C" void pg_conduit_limit_scram(int iterations);
 #endif
 
 namespace pg_conduit {
@@ -72,6 +74,14 @@ inline bool ErrorWaits([[maybe_unused]] const PGconn* connection) {
   return pg_conduit_error_waits(connection) != 0;
 #else
   return false;
+#endif
+}
+
+// How many iterations a server may ask for in a SCRAM exchange, 0 without a limit, in
+// what this thread calls next of PQconnectPoll(). A system libpq knows no limit.
+inline void LimitScram([[maybe_unused]] int iterations) {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  pg_conduit_limit_scram(iterations);
 #endif
 }
 

@@ -84,6 +84,8 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
       file_keywords.size() != texts.size()) {
     return;
   }
+  if (!info[4].IsNumber()) return;
+  const int max_scram_iterations = info[4].As<Napi::Number>().Int32Value();
   std::shared_ptr<TlsFiles> files;
   std::string message;
   if (!texts.empty()) {
@@ -98,7 +100,7 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
   }
   connector_ = std::make_unique<Connector>(data_->pipeline_context(), id_, this);
   // May fail at once, and is gone then.
-  connector_->Start(keywords, values, std::move(files));
+  connector_->Start(keywords, values, std::move(files), max_scram_iterations);
   data_->RequestDeliveryIfAny();
 }
 

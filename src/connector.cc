@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "capabilities.h"
 #include "pg_error.h"
 
 namespace pg_conduit {
@@ -13,8 +14,10 @@ Connector::~Connector() {
 }
 
 void Connector::Start(const std::vector<std::string>& keywords,
-                      const std::vector<std::string>& values, std::shared_ptr<TlsFiles> files) {
+                      const std::vector<std::string>& values, std::shared_ptr<TlsFiles> files,
+                      int max_scram_iterations) {
   files_ = std::move(files);
+  max_scram_iterations_ = max_scram_iterations;
   std::vector<const char*> keyword_pointers;
   std::vector<const char*> value_pointers;
   keyword_pointers.reserve(keywords.size() + 1);
@@ -56,6 +59,7 @@ void Connector::OnSocketEvent(int /*status*/, int /*events*/) {
       Fail(kTlsFilesMissing);
       return;
     }
+    LimitScram(max_scram_iterations_);
     state = PQconnectPoll(conn_.get());
   }
   Advance(state);

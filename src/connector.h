@@ -37,9 +37,10 @@ class Connector : public SocketWatcher::Owner {
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
-  // Keywords and values as PQconnectStartParams takes them; `files` that they name, or null.
+  // Keywords and values as PQconnectStartParams takes them; `files` that they name, or null;
+  // 0 for SCRAM iterations without a limit.
   void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values,
-             std::shared_ptr<TlsFiles> files);
+             std::shared_ptr<TlsFiles> files, int max_scram_iterations);
 
  private:
   void OnSocketEvent(int status, int events) override;
@@ -50,6 +51,7 @@ class Connector : public SocketWatcher::Owner {
   PipelineContext context_;
   int32_t id_;
   Owner* owner_;
+  int max_scram_iterations_ = 0;
   bool has_unasked_ = false;
   ConnPtr conn_;
   std::shared_ptr<TlsFiles> files_;

@@ -10,6 +10,7 @@ const os = require('node:os');
 const path = require('node:path');
 const tls = require('node:tls');
 const { ConnectionError, DatabaseError } = require('..');
+const { seesCopyErrors } = require('../lib/binding');
 const m = require('./support/messages');
 const { errorOf } = require('./support/outcomes');
 const { SESSION_START, WRONG_PASSWORD, scram } = require('./support/scripted-server');
@@ -44,6 +45,35 @@ describe('A server that is connected to', () => {
     assert.equal((await queued).outcome, 'not-run');
     return error;
   }
+
+  // The one that is bundled can be limited and looked into.
+  const isLimited = seesCopyErrors;
+
+  for (const [given, allowed] of [
+    [undefined, 100000],
+    [{ scramMaxIterations: 4095 }, 4095],
+  ]) {
+    it(`may ask for ${allowed} iterations of SCRAM, and not for one more`, async () => {
+      script.server.handshake = scram('geheim', { iterations: allowed });
+      const client = await script.connect({ ...REQUIRES_SCRAM, ...given });
+      assertOwn(await inTime('a query', echo(client, 1)), 1);
+      script.server.handshake = scram('geheim', { iterations: allowed + 1 });
+      if (!isLimited) {
+        await script.connect({ ...REQUIRES_SCRAM, ...given });
+        return;
+      }
+      const error = await failure(script.server.handshake, { ...REQUIRES_SCRAM, ...given });
+      assert.ok(error instanceof ConnectionError);
+      const limits = `iteration count ${allowed + 1} exceeds scramMaxIterations of ${allowed}`;
+      assert.ok(error.message.includes(limits), error.message);
+    });
+  }
+
+  it('may ask for any number of them with scramMaxIterations: 0', async () => {
+    script.server.handshake = scram('geheim', { iterations: 100001 });
+    const client = await script.connect({ ...REQUIRES_SCRAM, scramMaxIterations: 0 });
+    assertOwn(await inTime('a query', echo(client, 1)), 1);
+  });
 
   for (const [what, handshake, given] of [
     ['asks for nothing', says(OK, ...SESSION_START)],
