@@ -14,7 +14,10 @@ const { called, errorOf } = require('./support/outcomes');
 const { deadPort } = require('./support/ports');
 
 /** Unlike once(), whatever errors come before. */
-const ofEnd = (client) => new Promise((resolve) => client.once('end', resolve));
+const ofEnd = (client) =>
+  new Promise((resolve) => {
+    client.once('end', resolve);
+  });
 
 describe('Client', () => {
   before(resetSchema);
