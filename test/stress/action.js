@@ -15,16 +15,22 @@ class Action {
   /**
    * @param {import('./round').Round} round
    * @param {import('./random').Random} random
-   * @param {string} name
-   * @param {string} kind
+   * @param {import('./journal').Entry} entry its history
    */
-  constructor(round, random, name, kind) {
+  constructor(round, random, entry) {
     this.round = round;
     this.random = random;
     this.ledger = round.ledger;
-    this.name = name;
-    this.kind = kind;
-    this.entry = round.journal.begin(name, kind);
+    this.entry = entry;
+  }
+
+  get name() {
+    return this.entry.name;
+  }
+
+  /** A part of it with choices of its own, whatever runs beside it. @param {import('./random').Random} random */
+  part(random) {
+    return new Action(this.round, random, this.entry);
   }
 
   /** @param {string} text */
@@ -44,7 +50,7 @@ class Action {
 
   /** @param {readonly (readonly [number, number])[]} [rows] */
   openUnit(rows = []) {
-    const unit = this.ledger.open(`${this.name} ${this.kind}`, this.entry);
+    const unit = this.ledger.open(`${this.name} ${this.entry.kind}`, this.entry);
     addRows(unit, rows);
     return unit;
   }

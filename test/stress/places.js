@@ -56,7 +56,7 @@ function poolOptions(random) {
     ['none', 1],
   ]);
   // What sets it up must not be ended by a time limit.
-  const hasSetUp = random.chance(0.15) && given.statement_timeout === false;
+  const hasSetUp = random.chance(0.25) && given.statement_timeout === false;
   const byHand = hasSetUp ? `${RESET_BY_HAND}; ${SETUP}` : RESET_BY_HAND;
   return {
     isSerializable,
@@ -69,7 +69,7 @@ function poolOptions(random) {
       syncGroup: random.pick(['off', 'reads', 'all', 'all']),
       maxInFlight: random.pick([1, 3, 40, 1024, 1024]),
       maxWaiting: random.chance(0.05) ? random.int(1, 100) : Infinity,
-      maxUses: random.chance(0.3) ? random.small(1, 300) : Infinity,
+      maxUses: random.chance(0.35) ? random.small(1, 100) : Infinity,
       maxLifetimeSeconds: random.chance(0.2) ? 1 : 0,
       idleTimeoutMillis: random.pick([1, 20, 200, 10000, 0]),
       allowExitOnIdle: random.chance(0.2),
@@ -78,6 +78,20 @@ function poolOptions(random) {
       ...(reset === 'by hand' && { resetQuery: byHand }),
     },
   };
+}
+
+/** @param {string} theme @param {import('./random').Random} random */
+function ofTheme(theme, random) {
+  switch (theme) {
+    // Few connections, for many who may share a Sync.
+    case 'groups':
+      return { max: random.int(1, 2), syncGroup: 'all', maxInFlight: 1024 };
+    // One, for few who do not wait for long.
+    case 'waiting':
+      return { max: 1, connectionTimeoutMillis: random.pick([0, random.int(5, 60)]) };
+    default:
+      return {};
+  }
 }
 
 /** A pool, and what is to be known of it. */
@@ -93,10 +107,7 @@ class PoolPlace {
    */
   constructor(round, name, random) {
     const { isSerializable, hasSetUp, resets, given } = poolOptions(random);
-    // Few connections, for many who may share a Sync.
-    if (round.theme === 'groups') {
-      Object.assign(given, { max: random.int(1, 2), syncGroup: 'all', maxInFlight: 1024 });
-    }
+    Object.assign(given, ofTheme(round.theme, random));
     this.round = round;
     this.name = name;
     this.hasSetUp = hasSetUp;

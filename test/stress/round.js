@@ -49,7 +49,7 @@ class Round {
     this.isStormy = this.random.chance(0.65);
     this.theme = this.random.pick(Object.keys(THEMES));
     this.actions = actionsFor(this.theme);
-    this.workerCount = this.random.small(2, 24);
+    this.workerCount = this.random.small(1, this.theme === 'waiting' ? 4 : 24);
     this.actionCount = this.random.int(4, 30);
   }
 
@@ -100,7 +100,7 @@ class Round {
    * @param {Random} random
    */
   async #act(name, run, pool, random) {
-    const action = new Action(this, random, name, run.name);
+    const action = new Action(this, random, this.journal.begin(name, run.name));
     action.log(pool.describe());
     try {
       await run(action, pool);

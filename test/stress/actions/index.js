@@ -11,6 +11,16 @@ const { openScript, script } = require('./scripts');
 const { borrow, ownClient, sharedSession } = require('./sessions');
 const { transaction } = require('./transactions');
 
+/** Several at once, of one client. */
+async function together(action, pool) {
+  const { random } = action;
+  const runs = Array.from({ length: random.int(2, 5) }, () => {
+    const part = action.part(random.fork());
+    return part.random.weighted(ACTIONS)(part, pool);
+  });
+  await Promise.all(runs);
+}
+
 /** @type {[run: (action: any, place: any) => Promise<void>, weight: number][]} */
 const ACTIONS = [
   [one, 10],
@@ -34,14 +44,16 @@ const ACTIONS = [
   [borrow, 8],
   [ownClient, 2],
   [sharedSession, 1],
+  [together, 4],
 ];
 
 /** What a round has more of, so that its kinds meet each other often. */
 const THEMES = {
-  everything: [],
+  everything: [together],
   groups: [cheapBurst, one, batch],
   exclusive: [borrow, transaction, bySignal, ownClient],
   streams: [stream, copyFrom, copyRows, copyTo, borrow],
+  waiting: [together, bySignal, transaction, stream],
   notifications: [listen, notify, notifyInTransaction],
 };
 const OFTENER = 8;
