@@ -1,4 +1,5 @@
-// The public types, written by hand. They say what lib/index.js exports does; test/types/ checks them.
+// The public types, written by hand. They say what lib/index.js exports does; test/types/ checks them, and
+// `npm run docs:api` makes docs/api of them: what a reader of that needs to know stands in the comments.
 
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
@@ -116,15 +117,20 @@ export interface ClientOptions extends LibpqOptions {
    * wins over the other options.
    */
   connectionString?: string;
-  /** A name, an address, the folder of a unix socket, or several separated by commas. */
+  /**
+   * A name, an address, the folder of a unix socket, or several separated by commas, which are tried in
+   * that order. Default: `PGHOST`, else `localhost`.
+   */
   host?: string;
-  /** One port, or several separated by commas. Default: 5432. */
+  /** One port, or several separated by commas. Default: `PGPORT`, else 5432. */
   port?: number | string;
+  /** Name of the role. Default: `PGUSER`, else the system's user. */
   user?: string;
+  /** Default: `PGDATABASE`, else the name of the user. */
   database?: string;
   /**
    * A function is asked at each connect, and given what it is for. What gives nothing leaves it to the
-   * password file.
+   * password file. Default: `PGPASSWORD`, else the password file, `~/.pgpass`.
    */
   password?:
     | string
@@ -136,7 +142,8 @@ export interface ClientOptions extends LibpqOptions {
    * `'no-verify'` or `{ rejectUnauthorized: false }`: `sslmode=require`, encrypted but not verified.
    * Other texts are values of `sslmode`. With an object certificates and keys are given as texts; files
    * are named in {@link LibpqOptions.sslrootcert} and its kin. Where {@link LibpqOptions.sslmode} says
-   * something else, the stricter of the two counts. Default: libpq's.
+   * something else, the stricter of the two counts. Default: libpq's, `prefer`: encrypted if the server can,
+   * and not verified.
    */
   ssl?: boolean | TlsMode | TlsOptions;
   /** Only UTF-8 is possible: the server converts. */
@@ -367,6 +374,7 @@ export interface QueryArrayConfig<Values = any> extends QueryConfig<Values> {
 
 /** One column, as the server describes it. Frozen. */
 export interface Field {
+  /** As in the result: the name of the column, or what stands behind AS. */
   readonly name: string;
   /** OID of the table; 0 when it is not a table's column. */
   readonly tableID: number;
@@ -376,6 +384,7 @@ export interface Field {
   readonly dataTypeID: number;
   /** Bytes; negative for variable width. */
   readonly dataTypeSize: number;
+  /** `atttypmod` of the column, such as the length of a `varchar` and 4; -1 for none. */
   readonly dataTypeModifier: number;
   /** What parsers get. */
   readonly format: 'text';
@@ -390,8 +399,14 @@ export class Result<Row = any> {
   rowCount: number | null;
   /** 0 after INSERT, else null. */
   oid: number | null;
+  /**
+   * Objects by the names of the columns, of which the last one counts where two are the same; or arrays,
+   * with `rowMode: 'array'`.
+   */
   rows: Row[];
+  /** The columns, also where there are no rows. */
   fields: Field[];
+  /** Whether the query was made with `rowMode: 'array'`. */
   rowAsArray: boolean;
 }
 
@@ -406,6 +421,17 @@ export type QueryCallback<R = Result> = (error: Error | null, result: R) => void
 
 /** What can run queries: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
 export interface Queryable {
+  /** With a callback in the object: it is called, and there is no promise. */
+  query<Row = any, Values = any>(
+    config: QueryConfig<Values> & { callback: QueryCallback<Result<Row>> },
+  ): void;
+  /** An object of `pg`'s kind, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
+  query<T extends Submittable>(submittable: T): T;
+  /** With `rowMode: 'array'`, for rows that are arrays. */
+  query<Row extends any[] = any[], Values = any>(
+    config: QueryArrayConfig<Values>,
+    values?: QueryValues | null,
+  ): Promise<QueryArrayResult<Row>>;
   /**
    * Runs one statement. A text of several without values (`'select 1; select 2'`) resolves to an array of
    * results, as in `pg`; on a pool it has a connection to itself, and must not leave a transaction open.
@@ -420,34 +446,32 @@ export interface Queryable {
    * - {@link PoolError}: the pool has ended, is full, or the wait was too long
    * - {@link QueryAbortedError}: its `signal` or its time limit
    *
-   * It settles when the server has finished the statement and its commit, not before.
+   * It settles when the server has finished the statement and its commit, not before: at its Sync, as the
+   * protocol calls it (PostgreSQL documentation, "Pipelining" in "Message Flow").
+   * @param config an SQL text, or an object with it
+   * @param values one for each `$n`, as in {@link QueryConfig.values}
    */
-  query<Row = any, Values = any>(
-    config: QueryConfig<Values> & { callback: QueryCallback<Result<Row>> },
-  ): void;
-  /** An object of `pg`'s kind, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
-  query<T extends Submittable>(submittable: T): T;
-  query<Row extends any[] = any[], Values = any>(
-    config: QueryArrayConfig<Values>,
-    values?: QueryValues | null,
-  ): Promise<QueryArrayResult<Row>>;
   query<Row = any, Values = any>(
     config: string | QueryConfig<Values>,
     values?: QueryValues | null,
   ): Promise<Result<Row>>;
+  /** With a callback. */
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
     callback: QueryCallback<QueryArrayResult<Row>>,
   ): void;
+  /** With a callback. */
   query<Row = any, Values = any>(
     config: QueryConfig<Values> | string,
     callback: QueryCallback<Result<Row>>,
   ): void;
+  /** With a callback. */
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
     values: QueryValues | null | undefined,
     callback: QueryCallback<QueryArrayResult<Row>>,
   ): void;
+  /** With a callback. */
   query<Row = any, Values = any>(
     config: QueryConfig<Values> | string,
     values: QueryValues | null | undefined,
@@ -476,6 +500,10 @@ export interface BatchOptions {
 
 // --- Transactions ------------------------------------------------------------------
 
+/**
+ * What {@link Transactional.transaction} takes behind its function. A wrong value or an unknown name rejects
+ * with an {@link OptionError}.
+ */
 export interface TransactionOptions {
   /** Default: the server's, `'read committed'` unless it was configured otherwise. */
   isolationLevel?: 'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable';
@@ -534,6 +562,7 @@ export interface Transactional {
 
 // --- Rows as they come, and COPY ----------------------------------------------------
 
+/** What {@link Streamable.stream} takes behind the values. */
 export interface StreamOptions {
   /** Rows that may wait for the reader, from 1 on. Default: 256. */
   batchSize?: number;
@@ -638,12 +667,15 @@ export interface NotificationMessage {
 
 /** Events of a {@link Client} and what their listeners get. */
 export interface ClientEvents {
+  /** It is connected, and may be used. */
   connect: [];
   /** The connection was lost; its queries are rejected already. Without a listener nothing happens. */
   error: [error: ConnectionError];
   /** Nothing is in flight any more. */
   drain: [];
+  /** The server has said something beside a result, such as RAISE NOTICE. */
   notice: [notice: NoticeMessage];
+  /** Somebody has notified a channel that this session listens on. */
   notification: [message: NotificationMessage];
   /** The connection is closed, whatever the reason. */
   end: [];
@@ -651,13 +683,29 @@ export interface ClientEvents {
 
 export interface Client extends Queryable, Transactional, Streamable {}
 
-/** One connection. It connects once; after {@link Client.end} make a new one. */
+/**
+ * One connection. It connects once; after {@link Client.end} make a new one. Queries that are started
+ * together travel together; each is a transaction of its own, unless BEGIN was sent.
+ *
+ * @example
+ * ```js
+ * import { Client } from 'pg-conduit';
+ *
+ * const client = new Client({ connectionString: process.env.DATABASE_URL });
+ * await client.connect();
+ * const { rows } = await client.query('select $1::text as name', ['Ada']);
+ * console.log(rows); // [ { name: 'Ada' } ]
+ * await client.end();
+ * ```
+ */
 export class Client extends EventEmitter {
   constructor(config?: string | ClientOptions | null);
 
   /** Process id of the server's backend; 0 before {@link Client.connect}. */
   readonly processID: number;
+  /** Name of the role that it connects as. */
   readonly user: string | undefined;
+  /** Name of the database. */
   readonly database: string | undefined;
   /** As given, of several all, separated by commas. */
   readonly host: string;
@@ -678,14 +726,30 @@ export class Client extends EventEmitter {
   getTransactionStatus(): 'I' | 'T' | 'E' | null;
 
   /**
-   * Resolves to the client, as in `pg`, whose types do not say so either. Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the server
-   * refused, an {@link OptionError}, or with what the password function threw. Queries that were made
-   * before wait for it.
+   * Resolves to the client, as in `pg`, whose types do not say so either. Rejects with a
+   * {@link ConnectionError}, a {@link DatabaseError} when the server refused, an {@link OptionError}, or with
+   * what the password function threw. Queries that were made before wait for it. Takes
+   * {@link ClientOptions.connectionTimeoutMillis} at most.
    */
   connect(): Promise<void>;
   connect(callback: (error: Error | null, client: Client | undefined) => void): void;
 
-  /** One statement's rows, so many at a time; the server is stopped between the reads. */
+  /**
+   * One statement's rows, so many at a time; the server is stopped between the reads. It never throws: each
+   * {@link Cursor.read} rejects.
+   *
+   * @example
+   * ```js
+   * import { Client } from 'pg-conduit';
+   *
+   * const client = new Client(process.env.DATABASE_URL);
+   * await client.connect();
+   * const cursor = client.cursor('select i from generate_series(1, $1) as i', [1000]);
+   * console.log(await cursor.read(2)); // [ { i: 1 }, { i: 2 } ]
+   * await cursor.close(); // the rest is not wanted
+   * await client.end();
+   * ```
+   */
   cursor<Row = any>(text: string | QueryConfig, values?: QueryValues | null): Cursor<Row>;
 
   /**
@@ -721,30 +785,37 @@ export class Client extends EventEmitter {
   /** The connection does not keep the process alive. */
   unref(): void;
 
+  /** Listens to one of the {@link ClientEvents}. `once()`, `off()` and their kin: as in Node.js. */
   on<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Client.on} */
   once<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Client.on} */
   off<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Client.on} */
   addListener<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Client.on} */
   removeListener<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Client.on} */
   prependListener<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Client.on} */
   prependOnceListener<Event extends keyof ClientEvents>(
     event: Event,
     listener: (...args: ClientEvents[Event]) => void,
@@ -781,6 +852,7 @@ export interface NotificationGap {
   error: Error;
 }
 
+/** What {@link Pool.listen} takes behind its handler. */
 export interface ListenOptions {
   /**
    * Called when the server listens again after the connection was lost: what was sent meanwhile is lost,
@@ -832,6 +904,7 @@ export interface QueryCounters {
   wakeups: number;
 }
 
+/** One connection of a pool, as it is now, and its counts since it was opened. */
 export interface ConnectionStats extends QueryCounters {
   /** Number of the connection in this process. */
   id: number;
@@ -849,6 +922,7 @@ export interface ConnectionStats extends QueryCounters {
   inFlight: number;
   /** Milliseconds that those are expected to cost the server; not what the network takes. */
   expectedMillis: number;
+  /** Statements that it has prepared: {@link ClientOptions.statementCacheSize} at most. */
   preparedStatements: number;
   /** Commands and Syncs that were sent and not answered. */
   pending: number;
@@ -856,22 +930,42 @@ export interface ConnectionStats extends QueryCounters {
 
 /** What {@link Pool.stats} returns: sums since the pool was made, closed connections included. */
 export interface PoolStats extends QueryCounters {
+  /** As {@link Pool.totalCount}. */
   totalCount: number;
+  /** As {@link Pool.idleCount}. */
   idleCount: number;
+  /** As {@link Pool.waitingCount}. */
   waitingCount: number;
+  /** Of all connections together. */
   statementCache: {
     /** Executions whose text was in the cache. */
     hits: number;
+    /** Executions whose text was not: it was parsed. */
     misses: number;
     /** Statements that made room for others. */
     evictions: number;
   };
+  /** Those that are there now. */
   connections: ConnectionStats[];
 }
 
 export interface Pool extends Queryable, Transactional, Streamable {}
 
-/** Connections, opened as they are needed. */
+/**
+ * Connections, opened as they are needed. Queries of {@link Pool.query} share them with those of other callers
+ * (docs/pooling-and-pipelining.md); what needs a connection to itself gets one.
+ *
+ * @example
+ * ```js
+ * import { Pool } from 'pg-conduit';
+ *
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL, max: 4 });
+ * pool.on('error', (error) => console.error('connection lost:', error.message));
+ * const [first, second] = await Promise.all([pool.query('select 1 as i'), pool.query('select 2 as i')]);
+ * console.log(first.rows, second.rows); // [ { i: 1 } ] [ { i: 2 } ]
+ * await pool.end();
+ * ```
+ */
 export class Pool extends EventEmitter {
   constructor(config?: string | PoolOptions | null, ClientClass?: new (config?: any) => Client);
 
@@ -883,7 +977,9 @@ export class Pool extends EventEmitter {
   readonly expiredCount: number;
   /** The option of that name, or a function that does nothing. */
   readonly log: (message: string, ...more: any[]) => void;
+  /** The class of its clients. */
   readonly Client: new (config?: any) => Client;
+  /** What makes its promises. */
   readonly Promise: PromiseConstructorLike;
 
   /** Connections, those that are being opened included. */
@@ -896,8 +992,9 @@ export class Pool extends EventEmitter {
   readonly ending: boolean;
 
   /**
-   * A client of one's own, until its {@link PoolClient.release}. Rejects with a {@link PoolError}, or with
-   * what {@link Client.connect} rejects with.
+   * A client of one's own, until its {@link PoolClient.release}. Waits until one is free,
+   * {@link ClientOptions.connectionTimeoutMillis} at most. Rejects with a {@link PoolError}, or with what
+   * {@link Client.connect} rejects with.
    */
   connect(): Promise<PoolClient>;
   connect(
@@ -932,6 +1029,7 @@ export class Pool extends EventEmitter {
    */
   notify(channel: string, payload?: string): Promise<void>;
 
+  /** Counts and states, as they are now: docs/performance.md says how to read them. */
   stats(): PoolStats;
 
   /**
@@ -944,30 +1042,37 @@ export class Pool extends EventEmitter {
   /** {@link Pool.end}, or the wait for it if it was called; for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 
+  /** Listens to one of the {@link PoolEvents}. `once()`, `off()` and their kin: as in Node.js. */
   on<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Pool.on} */
   once<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Pool.on} */
   off<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Pool.on} */
   addListener<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Pool.on} */
   removeListener<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Pool.on} */
   prependListener<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
   ): this;
+  /** @hidden as {@link Pool.on} */
   prependOnceListener<Event extends keyof PoolEvents>(
     event: Event,
     listener: (...args: PoolEvents[Event]) => void,
@@ -976,6 +1081,7 @@ export class Pool extends EventEmitter {
 
 // --- Types -----------------------------------------------------------------------
 
+/** The two formats of the protocol. */
 export type TypeFormat = 'text' | 'binary';
 
 /** Makes a JavaScript value of what the server sent; never called for NULL. */
@@ -1072,8 +1178,11 @@ export const types: {
 export class TypeOverrides implements TypeSource {
   /** @param userTypes what to ask for all others; default: {@link types} */
   constructor(userTypes?: TypeSource | null);
+  /** Its own parsers of text, by OID. */
   text: Record<number, TypeParser | null | undefined>;
+  /** Kept as in `pg`; nothing calls them. */
   binary: Record<number, TypeParser<Buffer> | null | undefined>;
+  /** Its own parsers of a format. Default: text. */
   getOverrides(format?: string): Record<number, TypeParser<any> | null | undefined>;
   /** @param parser null returns to the parser underneath */
   setTypeParser(oid: number, parser: TypeParser | null): void;
@@ -1084,10 +1193,10 @@ export class TypeOverrides implements TypeSource {
 
 // --- Quoting -----------------------------------------------------------------------
 
-/** The name in double quotes, for the places of SQL that take no parameter. */
+/** The name in double quotes, for the places of SQL that take no parameter: names of tables and columns. */
 export function escapeIdentifier(name: string): string;
 
-/** The text as a string literal, for the places of SQL that take no parameter. */
+/** The text as a string literal, for the places of SQL that take no parameter, such as those of DDL. */
 export function escapeLiteral(text: string): string;
 
 // --- Errors ------------------------------------------------------------------------
@@ -1109,7 +1218,9 @@ export class ConduitError extends Error {
   );
   /** SQLSTATE, the system's code (`ECONNREFUSED`), or `ERR_PG_CONDUIT_…`. */
   code: string | undefined;
+  /** What became of the query; of what is no query's error, `'not-run'`. */
   outcome: Outcome;
+  /** The error underneath, if there is one. */
   cause?: unknown;
   /** More of what happened, if there is more. */
   detail: string | undefined;
@@ -1161,10 +1272,13 @@ export class ConnectionError extends ConduitError {
     },
   );
   code: string;
+  /** The system's number of it, negative, as in Node's own errors. */
   errno?: number;
+  /** What failed: `connect`, `read`, `write`, `getaddrinfo`. */
   syscall?: string;
   /** What was tried: an address, or the path of a unix socket. */
   address?: string;
+  /** Of the address; a unix socket has none. */
   port?: number;
   /** What could not be found. */
   hostname?: string;
@@ -1172,6 +1286,7 @@ export class ConnectionError extends ConduitError {
   errors?: Error[];
 }
 
+/** Codes of a {@link TransactionError}. */
 export type TransactionErrorCode =
   /** It was rolled back, since a statement has failed; see `cause`. */
   | 'ERR_PG_CONDUIT_TRANSACTION_ABORTED'
@@ -1194,6 +1309,7 @@ export class QueryAbortedError extends ConduitError {
   code: 'ABORT_ERR' | 'ERR_PG_CONDUIT_QUERY_TIMEOUT';
 }
 
+/** Codes of a {@link PoolError}. */
 export type PoolErrorCode =
   /** `end()` was called. */
   | 'ERR_PG_CONDUIT_POOL_ENDED'
@@ -1219,22 +1335,33 @@ export class ResultError extends ConduitError {
   outcome: 'unknown';
 }
 
-/** Fields of the server's errors and notices, under their names in `pg`. */
+/**
+ * Fields of the server's errors and notices, under their names in `pg` (PostgreSQL documentation, "Error and
+ * Notice Message Fields"). Those that the server has not sent are undefined.
+ */
 export interface ErrorFields {
   /** `ERROR`, `FATAL`, `NOTICE`, …, perhaps translated. */
   severity: string | undefined;
+  /** More of it, perhaps with values of the row. */
   detail: string | undefined;
+  /** What to do, as the server sees it. */
   hint: string | undefined;
   /** Position in the statement's text, in characters, from 1. */
   position: string | undefined;
+  /** Position in `internalQuery`. */
   internalPosition: string | undefined;
+  /** A statement that a function has made. */
   internalQuery: string | undefined;
+  /** Where it happened: the stack of functions, or the line of a COPY. */
   where: string | undefined;
+  /** Of the table, the type or the constraint. */
   schema: string | undefined;
   table: string | undefined;
   column: string | undefined;
   dataType: string | undefined;
+  /** The constraint that was violated: by it an application tells which rule it was. */
   constraint: string | undefined;
+  /** File, line and function of the server's source that has reported it. */
   file: string | undefined;
   line: string | undefined;
   routine: string | undefined;
@@ -1242,7 +1369,10 @@ export interface ErrorFields {
 
 export interface DatabaseError extends ErrorFields {}
 
-/** What the server said. `code` is the SQLSTATE, and `name` is `'error'`, as in `pg`. */
+/**
+ * What the server said. `code` is the SQLSTATE (PostgreSQL documentation, appendix A), and `name` is
+ * `'error'`, as in `pg`.
+ */
 export class DatabaseError extends ConduitError {
   /** @param fields by the one-letter codes of the protocol: `{ S: 'ERROR', C: '23505', M: '…' }` */
   constructor(fields: Readonly<Record<string, string>>);
@@ -1254,6 +1384,7 @@ export class DatabaseError extends ConduitError {
 
 /** What `query()` of a client takes besides texts and configs, and returns. */
 export interface Submittable {
+  /** Called by `query()` with {@link Client.connection}. */
   submit(connection: any): any;
 }
 
@@ -1271,15 +1402,25 @@ export class Query<Row = any, Values = any> extends EventEmitter implements Subm
     values?: readonly unknown[] | null,
     callback?: (error: Error | null, result: Result<Row>) => void,
   );
+  /** As in {@link QueryConfig.text}. */
   text: string;
+  /** As in {@link QueryConfig.values}. */
   values?: readonly unknown[];
+  /** As in {@link QueryConfig.name}. */
   name?: string;
+  /** Called by `query()` of a client. */
   submit(connection: any): Error | null;
+  /** One row, as it comes. */
   on(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
+  /** All is there, and committed. */
   on(event: 'end', listener: (result: Result<Row>) => void): this;
+  /** It has failed. */
   on(event: 'error', listener: (error: Error) => void): this;
+  /** @hidden as {@link Query.on} */
   once(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
+  /** @hidden as {@link Query.on} */
   once(event: 'end', listener: (result: Result<Row>) => void): this;
+  /** @hidden as {@link Query.on} */
   once(event: 'error', listener: (error: Error) => void): this;
 }
 
@@ -1299,15 +1440,20 @@ export interface ParameterStatus {
 export class Connection extends EventEmitter {
   /** Texts of what submittables have prepared, by their names. */
   parsedStatements: Record<string, string>;
+  /** The server has told a parameter of the session. */
   on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
+  /** @hidden as {@link Connection.on} */
   once(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
 }
 
 /** {@link ClientOptions} that count for whoever says nothing else, set for the whole process. */
 export interface Defaults {
   [name: string]: any;
+  /** `localhost`. */
   host: string;
+  /** 5432. */
   port: number;
+  /** 10. */
   max: number;
   /** Dates are sent in UTC, and not in the time zone of the process. Default: false. */
   parseInputDatesAsUTC?: boolean;
@@ -1315,29 +1461,44 @@ export interface Defaults {
   parseInt8?: boolean;
 }
 
+/** As in `pg`: {@link Defaults} of the process. What the environment says wins over them. */
 export const defaults: Defaults;
 
 /** What `pg` has under this name and in `pg/lib/utils`. */
 export const utils: {
   /** What a value becomes on its way to the server. */
   prepareValue(value: unknown): string | Buffer | null;
+  /** The arguments of `query()` as one object. */
   normalizeQueryConfig(
     config: string | QueryConfig,
     values?: readonly unknown[] | QueryCallback,
     callback?: QueryCallback,
   ): QueryConfig & { callback?: QueryCallback };
+  /** See {@link escapeIdentifier}. */
   escapeIdentifier(text: string): string;
+  /** See {@link escapeLiteral}. */
   escapeLiteral(text: string): string;
 };
 
-/** Names that types have in `@types/pg`. */
+// Names that types have in `@types/pg`.
+
+/** {@link ClientOptions}, under its name in `@types/pg`. */
 export type ClientConfig = ClientOptions;
+/** {@link ClientOptions}, under its name in `@types/pg`. */
 export type ConnectionConfig = ClientOptions;
+/** {@link PoolOptions}, under its name in `@types/pg`. */
 export type PoolConfig = PoolOptions;
+/** {@link Client}, under its name in `@types/pg`. */
 export type ClientBase = Client;
+/** {@link TypeSource}, under its name in `@types/pg`. */
 export type CustomTypesConfig = TypeSource;
+/** {@link Field}, under its name in `@types/pg`. */
 export type FieldDef = Field;
+/** {@link NotificationMessage}, under its name in `@types/pg`. */
 export type Notification = NotificationMessage;
+/** Any row, under its name in `@types/pg`. */
 export type QueryResultRow = Record<string, any>;
+/** {@link Result} without its rows, under its name in `@types/pg`. */
 export type QueryResultBase = Omit<Result, 'rows'>;
+/** As in `@types/pg`. */
 export type QueryConfigValues<T> = T extends Array<infer Value> ? Value : never;
