@@ -2,7 +2,7 @@
 
 // Who gets which connection. Queries share connections: each goes to one that is
 // idle, else joins the pipeline that is expected to be done first, never behind
-// something slow; else it waits (README, "How it works"). What needs a connection
+// something slow; else it waits (docs/pooling-and-pipelining.md). What needs a connection
 // without neighbours borrows one. Owned by pool.js.
 
 const { AsyncResource } = require('node:async_hooks');

@@ -1,24 +1,20 @@
 'use strict';
 
-// What somebody who installs the package meets: its exports, in CommonJS and in ES modules, the
-// declarations beside them, and the documentation, whose JavaScript is run as it is written. Run by
-// mocha.
+// What somebody who installs the package meets: its exports, in CommonJS and in ES modules, and the
+// declarations beside them. Run by mocha.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
-const { once } = require('node:events');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
-const { setTimeout: delay } = require('node:timers/promises');
-const { connectionString, endAll, newPool } = require('./support/connect');
+const { endAll, newPool } = require('./support/connect');
+const { killAll } = require('./support/program');
+const { Project, ROOT } = require('./support/project');
 const { parseOptions } = require('../lib/options');
 const { OptionError } = require('..');
 
 /** Settings that no option has the name of. */
 const INTERNAL = ['conninfo', 'serverSettings', 'connectTimeoutSeconds', 'tls'];
 
-const ROOT = path.join(__dirname, '..');
 const DECLARATIONS = fs.readFileSync(path.join(ROOT, 'lib', 'index.d.ts'), 'utf8');
 const NAMES = [
   'Client',
@@ -47,52 +43,22 @@ const NAMES = [
 describe('the package', function () {
   this.timeout(60_000);
 
-  /** A project with the checkout as its dependency. */
+  /** @type {Project} */
   let project;
-  /** @type {import('node:child_process').ChildProcess | undefined} */
-  let child;
 
   before(() => {
-    project = fs.mkdtempSync(path.join(os.tmpdir(), 'package-test-'));
-    fs.mkdirSync(path.join(project, 'node_modules'));
-    fs.symlinkSync(ROOT, path.join(project, 'node_modules', 'pg-conduit'), 'junction');
+    project = new Project();
   });
 
-  after(() => fs.rmSync(project, { recursive: true, force: true }));
+  after(() => project.remove());
 
   afterEach(async () => {
-    if (child?.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    killAll();
     await endAll();
   });
 
-  /** @param {string} file @param {string} code */
-  function start(file, code) {
-    fs.writeFileSync(path.join(project, file), code);
-    const started = spawn(process.execPath, [file], {
-      cwd: project,
-      env: { ...process.env, DATABASE_URL: connectionString(), PORT: '0' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    child = started;
-    const run = {
-      output: '',
-      errors: '',
-      child: started,
-      closed: once(started, 'close'),
-    };
-    started.stdout.on('data', (chunk) => (run.output += chunk));
-    started.stderr.on('data', (chunk) => (run.errors += chunk));
-    return run;
-  }
-
   /** @param {string} file @param {string} code @returns {Promise<string>} what it printed */
-  async function runToEnd(file, code) {
-    const run = start(file, code);
-    const [exitCode] = await run.closed;
-    assert.equal(exitCode, 0, run.errors);
-    assert.equal(run.errors, '');
-    return run.output;
-  }
+  const runToEnd = (file, code) => project.start(file, code).toEnd();
 
   it('exports the documented names, and no others', () => {
     assert.deepEqual(Object.keys(require('..')).sort(), NAMES);
@@ -186,46 +152,4 @@ describe('the package', function () {
     assert.ok(declared.length > 50);
     for (const name of declared) assert.ok(page.includes(`\`${name}\``), name);
   });
-
-  const pages = fs.readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`);
-  for (const page of ['README.md', ...pages.filter((name) => name.endsWith('.md'))]) {
-    const text = fs.readFileSync(path.join(ROOT, page), 'utf8').replaceAll('\r\n', '\n');
-    for (const { 1: code, index } of text.matchAll(/^```js\n([^]*?)^```$/gm)) {
-      const line = text.slice(0, index).split('\n').length + 1;
-      const extension = /^import /m.test(code) ? 'mjs' : 'cjs';
-      const file = `${page.replace(/\W/g, '-')}-${line}.${extension}`;
-
-      if (code.includes('server.listen(')) {
-        it(`${page}:${line} serves, and ends when it is told to`, async () => {
-          const run = start(file, code);
-          while (!/\d+\s/.test(run.output)) {
-            assert.equal(run.child.exitCode, null, run.errors);
-            await delay(20);
-          }
-          const [port] = run.output.match(/\d+/);
-          const responses = await Promise.all(
-            ['/a', '/b'].map((url) =>
-              fetch(`http://localhost:${port}${url}`, { headers: { connection: 'close' } }),
-            ),
-          );
-          for (const response of responses) {
-            assert.equal(response.status, 200, run.errors);
-            await response.text();
-          }
-          run.child.kill('SIGTERM');
-          const [exitCode] = await run.closed;
-          assert.equal(exitCode, 0, run.errors);
-          assert.equal(run.errors, '');
-        });
-      } else {
-        it(`${page}:${line} prints what its comments say`, async () => {
-          const printed = (await runToEnd(file, code)).split('\n');
-          // `console.log(…); // text`, or with the comment on the next line
-          for (const [, comment] of code.matchAll(/console\.log\(.*\n? *\/\/ (.+)$/gm)) {
-            assert.ok(printed.includes(comment), `"${comment}" is not in:\n${printed.join('\n')}`);
-          }
-        });
-      }
-    }
-  }
 });
