@@ -1,6 +1,16 @@
 // The public types, written by hand. They say what lib/index.js exports does; test/types/ checks them, and
 // `npm run docs:api` makes docs/api of them: what a reader of that needs to know stands in the comments.
 
+/**
+ * Begin with {@link Pool} and {@link PoolOptions}; a {@link Client} is one connection. Both run queries
+ * ({@link Queryable}), transactions ({@link Transactional}), streams and COPY ({@link Streamable}). A query is a
+ * text and values, or a {@link QueryConfig}, and gives a {@link Result}. Every error is a {@link ConduitError}
+ * with a {@link ConduitError.code} and an {@link ConduitError.outcome}.
+ *
+ * Made from lib/index.d.ts by `npm run docs:api`; the guides are the other pages of docs/.
+ * @packageDocumentation
+ */
+
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 
