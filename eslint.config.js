@@ -79,7 +79,13 @@ module.exports = [
   },
   {
     // What runs in a browser, or tells one what to run.
-    files: ['bench/page/plots.js', 'test/bench-report.test.js'],
+    files: [
+      'bench/page/plots.js',
+      'examples/http-server/page/*.mjs',
+      'examples/http-server/screenshot.js',
+      'test/bench-report.test.js',
+      'test/live-page.test.js',
+    ],
     languageOptions: { globals: globals.browser },
   },
   {

@@ -15,9 +15,11 @@ const SELECT_FORTUNES = `select id, message from ${SCHEMA}.fortune`;
 
 /**
  * @param {import('../..').Pool} pool
- * @param {{ onError?: (error: Error) => void }} [options] hears of what the client only sees as a 500
+ * @param {object} [options]
+ * @param {(error: Error) => void} [options.onError] hears of what the client only sees as a 500
+ * @param {import('./live/page').LivePage} [options.livePage] shows how the pool is doing, under /
  */
-function createServer(pool, { onError = console.error } = {}) {
+function createServer(pool, { onError = console.error, livePage } = {}) {
   /** @type {Record<string, (url: URL) => Promise<{ type: string, body: string }>>} */
   const routes = {
     '/db': async () => json(await selectWorld(pool, randomId())),
@@ -29,6 +31,7 @@ function createServer(pool, { onError = console.error } = {}) {
   return http.createServer(async (request, response) => {
     try {
       const url = new URL(request.url || '/', 'http://localhost');
+      if (livePage?.answer(request, response, url)) return;
       const route = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
       if (route) send(response, 200, await route(url));
       else send(response, 404, json({ error: 'Not found', routes: Object.keys(routes) }));

@@ -1,41 +1,51 @@
 'use strict';
 
-// What `npm start` runs: finds or starts a database, serves the routes of server.js on the pool, loads
-// itself for a few seconds to show how the queries share connections, then serves until Ctrl-C.
+// What `npm start` runs: finds or starts a database, serves the routes of server.js and the live page on
+// the pool, loads itself for a few seconds to show how the queries share connections, then serves until
+// Ctrl-C.
 
 const { once } = require('node:events');
 const { setTimeout: delay } = require('node:timers/promises');
 const { parseArgs } = require('node:util');
-const autocannon = require('autocannon');
-const { SingleBar, Presets } = require('cli-progress');
-const Table = require('cli-table3');
 const { Pool } = require('../..');
+const { version } = require('../../package.json');
 const { startDatabase } = require('../../scripts/database');
+const { LivePage } = require('./live/page');
+const { Sampler } = require('./live/sampler');
+const { Loader, ROUTES, failuresOf } = require('./load');
 const { createServer } = require('./server');
+const { printTable, showProgress } = require('./summary');
 const { createTables, dropTables } = require('./tables');
 
 const USAGE = `npm start -- [options]
   --once            end after the load; the exit code tells whether all requests were answered
-  --seconds N       how long the load takes (5)
-  --connections N   HTTP connections of the load (64)
+  --no-load         only serve: the live page has a button that begins a load
+  --seconds N       how long the load takes (5); that of the page's button (10, at most 60)
+  --connections N   HTTP connections of both (64; of the button's at most 256)
   --port N          where to listen (3000, or a free port if that is taken)
   --help`;
 
-const ROUTES = ['/db', '/queries?n=20', '/updates?n=20', '/fortunes'];
 const MAX_POOL_CONNECTIONS = 4;
+const MAX_IN_FLIGHT = 1024; // the default
+const FIRST_LOAD = { seconds: 5, connections: 64 };
+/** Whoever sits before the page knows nothing of the options. */
+const BUTTON_LOAD = { seconds: 10, connections: 64 };
+const MAX_BUTTON_LOAD = { seconds: 60, connections: 256 };
 const DEFAULT_PORT = 3000;
 
 function readOptions() {
   const { values } = parseArgs({
     options: {
       once: { type: 'boolean', default: false },
-      seconds: { type: 'string', default: '5' },
-      connections: { type: 'string', default: '64' },
+      'no-load': { type: 'boolean', default: false },
+      seconds: { type: 'string' },
+      connections: { type: 'string' },
       port: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
-  const { once: runOnce, help } = values;
+  const { once: runOnce, 'no-load': isQuiet, help } = values;
+  if (runOnce && isQuiet) throw new Error('--once ends after the load that --no-load leaves out');
   /** @param {'seconds' | 'connections' | 'port'} name @param {number} minimum */
   const read = (name, minimum) => {
     if (values[name] === undefined) return undefined;
@@ -45,6 +55,7 @@ function readOptions() {
   };
   return {
     runOnce,
+    isQuiet,
     help,
     seconds: read('seconds', 1),
     connections: read('connections', 1),
@@ -71,61 +82,33 @@ async function listen(server, port) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-/** One line that grows where a person looks on, one plain line elsewhere. */
-function showProgress(title, seconds) {
-  if (!process.stdout.isTTY) {
-    console.log(title);
-    return () => {};
-  }
-  const bar = new SingleBar({ format: `${title} {bar} {value}/{total} s` }, Presets.rect);
-  bar.start(seconds, 0);
-  const timer = setInterval(() => bar.increment(), 1000);
-  return () => {
-    clearInterval(timer);
-    bar.update(seconds);
-    bar.stop();
-  };
-}
-
 /**
- * The load, from a thread of its own: it must not share the server's event loop. Undefined when
- * interrupted.
+ * Undefined when interrupted.
  * @returns {Promise<{ load: object, before: object, after: object } | undefined>}
  */
-async function runLoad(url, pool, { seconds, connections }, signal) {
+async function runLoad(loader, pool, { seconds, connections }) {
+  const order = {
+    route: ROUTES[0],
+    seconds: seconds ?? FIRST_LOAD.seconds,
+    connections: connections ?? FIRST_LOAD.connections,
+  };
   const before = pool.stats();
-  const title = `GET /db for ${seconds} s on ${connections} HTTP connections`;
-  const finishProgress = showProgress(title, seconds);
+  const finishProgress = showProgress(order);
   try {
-    const running = autocannon({ url: `${url}/db`, connections, duration: seconds, workers: 1 });
-    // With workers, a load that was stopped never reports.
-    const load = await Promise.race([running, once(signal, 'abort').then(() => undefined)]);
-    if (load) return { load, before, after: pool.stats() };
-    running.stop();
-    return undefined;
+    const load = await loader.run(order);
+    return load && { load, before, after: pool.stats() };
   } finally {
     finishProgress();
   }
 }
 
-function printTable({ load, before, after }, pool) {
-  const queries = after.queries - before.queries;
-  const each = (count) => (count ? (queries / count).toFixed(1) : '-');
-  const table = new Table({ colAligns: ['left', 'right'], style: { head: [], border: [] } });
-  table.push(
-    ['requests/s', Math.round(load.requests.average).toLocaleString('en')],
-    ['latency p50', `${load.latency.p50} ms`],
-    ['latency p99', `${load.latency.p99} ms`],
-    ['errors', failures(load)],
-    ['connections used', `${pool.totalCount} of ${MAX_POOL_CONNECTIONS}`],
-    ['queries for each flush', each(after.flushes - before.flushes)],
-    ['queries for each wake-up', each(after.wakeups - before.wakeups)],
-  );
-  console.log(table.toString());
-}
-
-function failures(load) {
-  return load.errors + load.timeouts + load.non2xx;
+/** What the page's button begins: bounded, since it is there for everybody on this machine. */
+function buttonLoad(options) {
+  const { seconds, connections } = MAX_BUTTON_LOAD;
+  return {
+    seconds: Math.min(seconds, options.seconds ?? BUTTON_LOAD.seconds),
+    connections: Math.min(connections, options.connections ?? BUTTON_LOAD.connections),
+  };
 }
 
 /** Each message once: a database that went away would fill the screen. */
@@ -156,25 +139,40 @@ async function main(options) {
     const pool = new Pool({
       connectionString: database.connectionString,
       max: MAX_POOL_CONNECTIONS,
+      maxInFlight: MAX_IN_FLIGHT,
     });
     const onError = logOnce();
     pool.on('error', onError);
     cleanUps.unshift(() => pool.end());
 
     const { rows } = await pool.query('show server_version');
-    console.log(`PostgreSQL ${rows[0].server_version} (${database.source})`);
+    const [serverVersion] = rows[0].server_version.split(' ');
+    console.log(`PostgreSQL ${serverVersion} (${database.source})`);
     await createTables(pool);
     if (database.source === 'environment') cleanUps.unshift(() => dropTables(pool));
 
-    const server = createServer(pool, { onError });
+    const loader = new Loader(interrupt.signal);
+    const sampler = new Sampler(pool);
+    cleanUps.unshift(() => sampler.stop());
+    const about = {
+      driver: version,
+      node: process.versions.node,
+      postgres: serverVersion,
+      limits: { connections: MAX_POOL_CONNECTIONS, inFlight: MAX_IN_FLIGHT },
+    };
+    const livePage = new LivePage({ about, sampler, loader, button: buttonLoad(options), onError });
+    const server = createServer(pool, { onError, livePage });
     const url = await listen(server, options.port);
     cleanUps.unshift(() => closeServer(server));
+    cleanUps.unshift(() => livePage.close());
+    loader.url = url;
+    console.log(`Live page ${url}/`);
     console.log(`Serving ${ROUTES.map((route) => url + route).join('\n        ')}\n`);
 
-    if (!interrupt.signal.aborted) {
-      const result = await runLoad(url, pool, options, interrupt.signal);
+    if (!options.isQuiet && !interrupt.signal.aborted) {
+      const result = await runLoad(loader, pool, options);
       if (result) printTable(result, pool);
-      if (options.runOnce && result && (failures(result.load) > 0 || !result.load['2xx'])) {
+      if (options.runOnce && result && (failuresOf(result.load) > 0 || !result.load['2xx'])) {
         process.exitCode = 1;
       }
     }
