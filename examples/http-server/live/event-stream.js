@@ -62,6 +62,7 @@ class EventStream {
   close() {
     this.#isClosed = true;
     for (const response of this.#listeners) response.end();
+    this.#listeners.clear();
   }
 }
 

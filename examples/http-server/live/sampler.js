@@ -30,6 +30,7 @@ const COUNTERS = ['queries', 'syncs', 'flushes', 'wakeups'];
  * What has happened since the sample before; rates are for each second.
  * @typedef {object} Sample
  * @property {number} at Date.now()
+ * @property {number} seconds since the sample before
  * @property {number} queries
  * @property {number} syncs
  * @property {number} flushes
@@ -117,6 +118,7 @@ class Sampler extends EventEmitter {
     /** @type {Sample} */
     const sample = {
       at: Date.now(),
+      seconds: round(seconds),
       ...rates,
       hits: rate(hits, before.statementCache.hits),
       misses: rate(misses, before.statementCache.misses),

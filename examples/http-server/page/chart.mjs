@@ -11,7 +11,7 @@ const AXIS_HEIGHT = 22;
 /** Room for the half of a number that stands over the top line. */
 const TOP = 8;
 const SIDE = 14;
-const STEPS = [1, 2, 2.5, 5, 10];
+const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
 
 const style = getComputedStyle(document.documentElement);
 /** @type {Set<Chart>} */

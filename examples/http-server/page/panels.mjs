@@ -73,7 +73,7 @@ export const PANELS = [
   {
     id: 'per-sync',
     title: 'Queries for each Sync',
-    note: 'they share a transaction and an answer',
+    note: 'they share a transaction, and its end',
     figures: [
       {
         label: 'Queries for each Sync',
