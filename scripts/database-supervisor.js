@@ -4,24 +4,19 @@
 // own, so that it sees its parent end for whatever reason (SIGKILL too): the channel between them
 // closes, it stops the server, removes the folder and ends.
 
-const { execFileSync, spawn, spawnSync } = require('node:child_process');
-const { once } = require('node:events');
+const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
-const net = require('node:net');
-const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
+const { freePort, isOpenTo, makeDirectory, ordinaryUser } = require('./throw-away');
 
 const START_TIMEOUT_MILLIS = 60_000;
 const SIGNAL_TIMEOUT_MILLIS = 5_000;
-const SOCKET_PATH_BYTES = 103; // macOS; Linux has four more
 const SOCKET_PORT = 5432;
-
-/** @typedef {{ name: string, uid: number, gid: number }} Identity */
 
 let directory = '';
 let bin = '';
-/** @type {Identity | undefined} */
+/** @type {import('./throw-away').Identity | undefined} */
 let identity;
 /** @type {string[]} */
 let serverArgs = [];
@@ -34,7 +29,7 @@ let ending = false;
 /** @param {{ binaries: import('./database').Binaries, options: any }} request */
 async function start({ binaries, options }) {
   identity = ordinaryUser();
-  directory = makeDirectory();
+  directory = makeDirectory(identity);
   bin = usableBinaries(binaries);
   const data = path.join(directory, 'data');
   const listen = options.listen;
@@ -94,60 +89,13 @@ async function restart() {
   return { pid: await startServer() };
 }
 
-/** PostgreSQL refuses to run as root, and a user id without a passwd entry does not do. */
-function ordinaryUser() {
-  if (process.getuid?.() !== 0) return undefined;
-  for (const name of ['postgres', 'nobody']) {
-    const [uid, gid] = ['-u', '-g'].map((flag) => {
-      const output = spawnSync('id', [flag, name]).stdout;
-      return output?.length ? Number(output) : NaN;
-    });
-    if (uid > 0 && gid >= 0) return { name, uid, gid };
-  }
-  throw new Error(
-    'PostgreSQL does not run as root, and neither "postgres" nor "nobody" exists here: ' +
-      'create a user "postgres", run this as an ordinary user, or set DATABASE_URL',
-  );
-}
-
-function makeDirectory() {
-  const name = 'pg-conduit-XXXXXX';
-  const socketName = path.join(name, `.s.PGSQL.${SOCKET_PORT}x`);
-  const parent = [os.tmpdir(), '/tmp', '/var/tmp'].find(
-    (folder) =>
-      fs.existsSync(folder) &&
-      isOpenTo(folder) &&
-      Buffer.byteLength(path.join(folder, socketName)) <= SOCKET_PATH_BYTES,
-  );
-  if (!parent) {
-    const who = identity ? ` that user "${identity.name}" may enter` : '';
-    throw new Error(`No folder for a database: set TMPDIR to a short path${who}`);
-  }
-  const created = fs.mkdtempSync(path.join(fs.realpathSync(parent), name.slice(0, -6)));
-  if (identity) fs.chownSync(created, identity.uid, identity.gid);
-  return created;
-}
-
-/**
- * Whether the user that runs the server may use this file and all folders above it.
- * @param {string} file
- */
-function isOpenTo(file) {
-  if (!identity) return true;
-  for (let at = fs.realpathSync(file); ; at = path.dirname(at)) {
-    const { mode, uid } = fs.statSync(at);
-    if (!(mode & 0o001) && !(uid === identity.uid && mode & 0o100)) return false;
-    if (at === path.dirname(at)) return true;
-  }
-}
-
 /**
  * The folder to run from. Those of the npm package may miss their links (npm 12 does not run its
  * script) and may lie in a checkout that the server's user cannot enter, such as one below /root.
  * @param {import('./database').Binaries} binaries
  */
 function usableBinaries({ bin: found, packageRoot }) {
-  if (!packageRoot || (isOpenTo(path.join(found, 'postgres')) && hydrate(packageRoot))) {
+  if (!packageRoot || (isOpenTo(path.join(found, 'postgres'), identity) && hydrate(packageRoot))) {
     return found;
   }
   const native = path.join(directory, 'native');
@@ -179,15 +127,6 @@ function hydrate(root) {
     }
   }
   return true;
-}
-
-async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = /** @type {net.AddressInfo} */ (server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /**

@@ -291,4 +291,4 @@ function serverEnvironment() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !unwanted.test(name)));
 }
 
-module.exports = { startDatabase };
+module.exports = { startDatabase, toConnectionString };

@@ -87,7 +87,7 @@ describe('startDatabase', function () {
   function copyScripts() {
     const copy = path.join(makeFolder(), 'scripts');
     fs.mkdirSync(copy);
-    for (const name of ['database.js', 'database-supervisor.js']) {
+    for (const name of ['database.js', 'database-supervisor.js', 'throw-away.js']) {
       fs.copyFileSync(path.join(SCRIPTS, name), path.join(copy, name));
     }
     return copy;
