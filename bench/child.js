@@ -1,9 +1,9 @@
 'use strict';
 
-// The process in which one driver is measured. Forked by children.js with one job, as JSON in the only
-// argument; it sends a message for each case and ends at the first one that fails.
+// The process in which one driver is measured. Forked by children.js; serve-job.js is what it has in common with others.
 
 const { getDriver } = require('./drivers');
+const { runCases, send, serveJob } = require('./serve-job');
 const { WORKLOADS } = require('./workloads');
 
 /**
@@ -23,13 +23,6 @@ const { WORKLOADS } = require('./workloads');
  * @typedef {{ loaded?: Loaded, case?: string, measurement?: Measurement, error?: string }} Message
  */
 
-/** @param {Message} message */
-function send(message) {
-  return new Promise((resolve) => {
-    process.send?.(message, resolve);
-  });
-}
-
 /** @param {Job} job */
 async function main({ driver: name, target, workload: id, cases: names, timing }) {
   const driver = getDriver(name);
@@ -37,32 +30,18 @@ async function main({ driver: name, target, workload: id, cases: names, timing }
   const cases = WORKLOADS.find((workload) => workload.id === id)?.cases ?? [];
   // The first case of a process pays for compiling the JavaScript that all of them run.
   let { firstWarmupMillis: warmupMillis } = timing;
-  for (const one of cases.filter((candidate) => names.includes(candidate.name))) {
-    try {
-      const { max, openAll, syncGroup } = one;
-      /** @param {number} connections */
-      const connect = (connections) =>
-        driver.connect({ ...target, max: connections, openAll, syncGroup });
-      const session = await connect(max);
-      const measurement = await one.run(session, { ...timing, warmupMillis }, connect);
-      warmupMillis = timing.warmupMillis;
-      await session.end();
-      await send({ case: one.name, measurement });
-    } catch (error) {
-      await send({ case: one.name, error: firstLine(error) });
-      return;
-    }
-  }
+  const chosen = cases.filter((candidate) => names.includes(candidate.name));
+  await runCases(chosen, async (one) => {
+    const { max, openAll, syncGroup } = one;
+    /** @param {number} connections */
+    const connect = (connections) =>
+      driver.connect({ ...target, max: connections, openAll, syncGroup });
+    const session = await connect(max);
+    const measurement = await one.run(session, { ...timing, warmupMillis }, connect);
+    warmupMillis = timing.warmupMillis;
+    await session.end();
+    return measurement;
+  });
 }
 
-/** @param {unknown} error */
-function firstLine(error) {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0];
-}
-
-/** @type {Job} */
-const job = JSON.parse(process.argv[2]);
-main(job)
-  .catch((error) => send({ error: firstLine(error) }))
-  // Whatever a driver keeps open after a failure is not waited for.
-  .finally(() => process.exit());
+serveJob(main);

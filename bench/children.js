@@ -1,7 +1,7 @@
 'use strict';
 
 // Runs one driver in a process of its own and watches it: a case that fails or hangs costs that case
-// and not the run. Called by run.js.
+// and not the run. Called by run.js and experiments/run.js.
 
 const { fork } = require('node:child_process');
 const path = require('node:path');
@@ -19,23 +19,32 @@ const { PROGRAMS } = require('./c');
 const PATIENCE_MILLIS = 4000;
 /** The longest case takes so many times the measured time. */
 const LONGEST = 12;
+const SCRIPT = path.join(__dirname, 'child.js');
+
+/**
+ * Other than the bench's own.
+ * @typedef {object} How
+ * @property {string} [script] what is forked
+ * @property {Record<string, string>} [env] beside that of this process
+ * @property {number} [limitMillis] of a case
+ */
 
 /**
  * @param {Job} job
  * @param {AbortSignal} signal
  * @param {(message: Message) => void} onMessage
+ * @param {How} [how]
  * @returns {Promise<void>} settles when the process has ended
  */
-function runChild(job, signal, onMessage) {
-  const { firstWarmupMillis, measureMillis } = job.timing;
-  const limit = PATIENCE_MILLIS + LONGEST * measureMillis + 3 * firstWarmupMillis;
+function runChild(job, signal, onMessage, how = {}) {
+  const { script = SCRIPT, env = {}, limitMillis: limit = limitOf(job.timing) } = how;
   const { password } = job.target.config;
   return new Promise((resolve, reject) => {
-    const child = fork(path.join(__dirname, 'child.js'), [JSON.stringify(withoutPassword(job))], {
+    const child = fork(script, [JSON.stringify(withoutPassword(job))], {
       execArgv: ['--expose-gc'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // All drivers and libpq read it there, and nobody sees it among the arguments.
-      env: password ? { ...process.env, PGPASSWORD: password } : process.env,
+      env: { ...process.env, ...env, ...(password && { PGPASSWORD: password }) },
     });
     const answered = new Set();
     let failed = false;
@@ -75,6 +84,11 @@ function runChild(job, signal, onMessage) {
   });
 }
 
+/** @param {Job['timing']} timing */
+function limitOf({ firstWarmupMillis, measureMillis }) {
+  return PATIENCE_MILLIS + LONGEST * measureMillis + 3 * firstWarmupMillis;
+}
+
 /** @param {Job} job */
 function withoutPassword(job) {
   const { connectionString, config } = job.target;
@@ -87,8 +101,9 @@ function withoutPassword(job) {
  * @param {Job & { limits: Case[] }} job `limits` are the same cases as objects
  * @param {AbortSignal} signal
  * @param {(message: Message) => void} onMessage
+ * @param {How} [how]
  */
-async function runJob({ limits, ...job }, signal, onMessage) {
+async function runJob({ limits, ...job }, signal, onMessage, how) {
   const program = PROGRAMS[job.driver];
   if (program) {
     for (const one of limits) onMessage(await program.run(one, job, signal));
@@ -101,10 +116,11 @@ async function runJob({ limits, ...job }, signal, onMessage) {
     const answered = [];
     const [first] = cases;
     const next = alone.includes(first) ? [first] : cases.filter((name) => !alone.includes(name));
-    await runChild({ ...job, cases: next }, signal, (message) => {
+    const tell = (/** @type {Message} */ message) => {
       if (message.case) answered.push(message.case);
       onMessage(message);
-    });
+    };
+    await runChild({ ...job, cases: next }, signal, tell, how);
     if (answered.length === 0) return; // it could not even be loaded
     cases = cases.filter((name) => !answered.includes(name));
   }

@@ -1,8 +1,8 @@
 'use strict';
 
 // Runs an operation for a while and measures it: throughput, CPU of this process (all its threads),
-// latencies and stalls of the event loop. Called by the workloads, in the driver's process; http/load.js
-// takes the percentiles from here.
+// latencies and stalls of the event loop. Called by the workloads and experiments, in the driver's process;
+// http/load.js takes the percentiles from here.
 
 const { monitorEventLoopDelay } = require('node:perf_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -21,7 +21,14 @@ const STALL_RESOLUTION_MILLIS = 1;
  * @property {number} [p50Micros]
  * @property {number} [p99Micros]
  * @property {number} [longestStallMillis] of the event loop
- * @property {number} [memoryBytes] then the others say nothing
+ * @property {number} [delayP99Millis] of the event loop
+ * @property {number} [memoryBytes] then those above say nothing
+ * @property {number} [heapBytes] of it
+ * @property {number} [allocations] by malloc() and its kin
+ * @property {number} [allocatedBytes]
+ * @property {number} [serverBytes] of the backends, and of what is between us and them
+ * @property {number} [timeMillis] of what a timed case does, as a whole
+ * @property {string} [note] how it came about
  */
 
 /**
@@ -48,16 +55,16 @@ async function closedLoop(operation, options) {
   const stopWatching = stalls ? watchStalls() : undefined;
   const operations = await runCallers(operation, inFlight, measureMillis, samples);
   const measured = stop();
-  const longestStallMillis = await stopWatching?.();
+  const delays = await stopWatching?.();
   return {
     operations,
     ...measured,
     ...(samples && percentiles(samples)),
-    ...(longestStallMillis !== undefined && { longestStallMillis }),
+    ...(delays && { longestStallMillis: delays.longestMillis }),
   };
 }
 
-/** @returns {() => Promise<number>} the longest delay of a timer since then, in ms */
+/** @returns {() => Promise<{ longestMillis: number, p99Millis: number }>} how late a timer was since then */
 function watchStalls() {
   const histogram = monitorEventLoopDelay({ resolution: STALL_RESOLUTION_MILLIS });
   histogram.enable();
@@ -66,7 +73,10 @@ function watchStalls() {
     await delay(5 * STALL_RESOLUTION_MILLIS);
     histogram.disable();
     // What it records is the time between two runs of its timer.
-    return Math.max(0, histogram.max / 1e6 - STALL_RESOLUTION_MILLIS);
+    const [longestMillis, p99Millis] = [histogram.max, histogram.percentile(99)].map((nanos) =>
+      Math.max(0, nanos / 1e6 - STALL_RESOLUTION_MILLIS),
+    );
+    return { longestMillis, p99Millis };
   };
 }
 
@@ -171,4 +181,13 @@ function newRandom(seed) {
   };
 }
 
-module.exports = { closedLoop, halve, newRandom, openLoop, percentiles, startMeters };
+module.exports = {
+  closedLoop,
+  halve,
+  newRandom,
+  openLoop,
+  percentiles,
+  runCallers,
+  startMeters,
+  watchStalls,
+};

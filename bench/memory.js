@@ -1,7 +1,7 @@
 'use strict';
 
 // What this process holds in memory, for the cases that measure by how much it grows. Called by
-// workloads/w7-memory.js.
+// workloads/w7-memory.js and experiments/one-connection.js.
 
 const v8 = require('node:v8');
 
@@ -11,10 +11,16 @@ const v8 = require('node:v8');
  * heap keeps for later.
  */
 function settleMemory() {
-  // Twice: the first one may only find what the second one frees.
-  for (let i = 0; i < 2; i++) global.gc?.();
-  const { used_heap_size: used, total_physical_size: resident } = v8.getHeapStatistics();
-  return used + process.memoryUsage.rss() - resident;
+  const { heapBytes, outsideBytes } = readMemory();
+  return heapBytes + outsideBytes;
 }
 
-module.exports = { settleMemory };
+/** The same in its two parts. */
+function readMemory() {
+  // Twice: the first one may only find what the second one frees.
+  for (let i = 0; i < 2; i++) global.gc?.();
+  const { used_heap_size: heapBytes, total_physical_size: resident } = v8.getHeapStatistics();
+  return { heapBytes, outsideBytes: process.memoryUsage.rss() - resident };
+}
+
+module.exports = { readMemory, settleMemory };

@@ -4,16 +4,16 @@
 // database. This file reads the options, starts the database, plans the rounds and hands the figures to
 // report.js; children.js runs the processes.
 
-const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { SingleBar, Presets } = require('cli-progress');
 const { startDatabase } = require('../scripts/database');
 const { PROGRAMS } = require('./c');
 const { probe, runJob } = require('./children');
+const { describeMachine, readList, readRounds, runCommand, untilStopped } = require('./command');
 const { NAMES, OURS, getDriver } = require('./drivers');
 const { LATEST, prepareFigures, writeFigures } = require('./figures');
 const { formatReport, summarize } = require('./report');
+const { runRounds } = require('./rounds');
 const { createTables, dropTables } = require('./tables');
 const { WORKLOADS } = require('./workloads');
 
@@ -46,10 +46,6 @@ function readOptions() {
     },
   });
   const preset = values.quick ? QUICK : FULL;
-  const rounds = values.rounds === undefined ? preset.rounds : Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1) {
-    throw new Error(`--rounds is "${values.rounds}": give a whole number from 1 on`);
-  }
   const { quick, json, help, ...choices } = values;
   const words = Object.entries(choices).map(([name, value]) => `--${name} ${value}`);
   if (quick) words.unshift('--quick');
@@ -57,7 +53,7 @@ function readOptions() {
   const chosen = readList('workload', values.workload, ids);
   return {
     ...preset,
-    rounds,
+    rounds: readRounds(values.rounds, preset.rounds),
     drivers: readList('drivers', values.drivers, NAMES),
     workloads: WORKLOADS.filter(({ id }) => chosen.includes(id)),
     quick,
@@ -69,21 +65,6 @@ function readOptions() {
 }
 
 /**
- * @param {string} option
- * @param {string | undefined} text
- * @param {string[]} known
- */
-function readList(option, text, known) {
-  if (text === undefined) return known;
-  const names = text.split(',').map((name) => name.trim());
-  const stranger = names.find((name) => !known.includes(name));
-  if (stranger !== undefined) {
-    throw new Error(`--${option} names "${stranger}": it takes ${known.join(', ')}`);
-  }
-  return known.filter((name) => names.includes(name));
-}
-
-/**
  * @param {string[]} names
  * @param {import('./tables').Target} target
  */
@@ -92,18 +73,6 @@ async function probeAll(names, target) {
   const drivers = [];
   for (const name of names) drivers.push({ name, ...(await probe(name, target)) });
   return drivers;
-}
-
-/**
- * Who comes first changes from round to round: a machine that warms up or slows down does it to all.
- * @template T
- * @param {T[]} list
- * @param {number} round
- */
-function alternate(list, round) {
-  const start = Math.floor(round / 2) % Math.max(1, list.length);
-  const turned = [...list.slice(start), ...list.slice(0, start)];
-  return round % 2 === 0 ? turned : turned.reverse();
 }
 
 /**
@@ -127,72 +96,27 @@ function casesFor(workload, driver, { quick, round }) {
  * @param {AbortSignal} signal
  * @returns {Promise<Samples[]>}
  */
-async function measure(
+function measure(
   { quick, rounds, workloads, firstWarmupMillis, warmupMillis, measureMillis },
   drivers,
   target,
   signal,
 ) {
-  /** @type {Map<string, Samples>} */
-  const all = new Map();
-  for (const workload of workloads) {
-    for (const { name } of workload.cases) {
-      for (const driver of drivers) {
-        const samples = { workload: workload.id, case: name, driver: driver.name };
-        all.set(Object.values(samples).join('/'), { ...samples, measurements: [] });
-      }
-    }
-  }
-  const usable = drivers.filter(({ error }) => error === undefined);
-  let total = 0;
-  for (let round = 0; round < rounds; round++) {
-    for (const workload of workloads) {
-      for (const { name } of usable) total += casesFor(workload, name, { quick, round }).length;
-    }
-  }
-  const bar = process.stderr.isTTY
-    ? new SingleBar(
-        { format: '{bar} {percentage} %  round {round}  {what}', clearOnComplete: true },
-        Presets.shades_classic,
-      )
-    : undefined;
-  bar?.start(total, 0, { round: 1, what: '' });
-
-  try {
-    for (let round = 0; round < rounds; round++) {
-      for (const workload of workloads) {
-        for (const { name: driver } of alternate(usable, round)) {
-          if (signal.aborted) return [];
-          /** @param {string} name */
-          const samplesOf = (name) =>
-            /** @type {Samples} */ (all.get([workload.id, name, driver].join('/')));
-          const cases = casesFor(workload, driver, { quick, round });
-          // What failed or hung once is not tried again: each hang costs many seconds.
-          const open = cases.filter(({ name }) => samplesOf(name).error === undefined);
-          bar?.update({ round: round + 1, what: `${workload.id} ${driver}` });
-          const job = {
-            driver,
-            target,
-            workload: workload.id,
-            cases: open.map(({ name }) => name),
-            limits: open,
-            timing: { firstWarmupMillis, warmupMillis, measureMillis },
-          };
-          await runJob(job, signal, (message) => {
-            if (message.case === undefined) return;
-            const samples = samplesOf(message.case);
-            if (message.measurement) samples.measurements.push(message.measurement);
-            else samples.error = message.error;
-            bar?.increment();
-          });
-          bar?.increment(cases.length - open.length);
-        }
-      }
-    }
-  } finally {
-    bar?.stop();
-  }
-  return [...all.values()];
+  const timing = { firstWarmupMillis, warmupMillis, measureMillis };
+  return runRounds(
+    {
+      rounds,
+      workloads,
+      drivers: drivers.filter(({ error }) => error === undefined).map(({ name }) => name),
+      casesFor: (workload, driver, round) => casesFor(workload, driver, { quick, round }),
+      run({ workload, driver, cases: limits }, onMessage) {
+        const cases = limits.map(({ name }) => name);
+        const job = { driver, target, workload: workload.id, cases, limits, timing };
+        return runJob(job, signal, onMessage);
+      },
+    },
+    signal,
+  );
 }
 
 async function main() {
@@ -202,10 +126,7 @@ async function main() {
     return;
   }
   prepareFigures(options.json);
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
-  process.once('SIGTERM', () => stop.abort());
-
+  const signal = untilStopped();
   const started = performance.now();
   const database = await startDatabase({
     settings: { shared_buffers: '128MB', autovacuum: 'off' },
@@ -215,18 +136,13 @@ async function main() {
     const target = { connectionString, config, binDirectory };
     await createTables(target);
     const drivers = await probeAll(options.drivers, target);
-    const samples = await measure(options, drivers, target, stop.signal);
-    if (stop.signal.aborted) {
+    const samples = await measure(options, drivers, target, signal);
+    if (signal.aborted) {
       process.exitCode = 130;
       return;
     }
     const machine = {
-      node: process.version,
-      platform: `${process.platform}-${process.arch}`,
-      cpu: `${os.cpus().length} x ${os.cpus()[0]?.model ?? 'unknown'}`,
-      memoryBytes: os.totalmem(),
-      server: database.version ?? database.source,
-      connection: database.config.host.startsWith('/') ? 'a unix socket' : 'TCP',
+      ...describeMachine(database),
       quick: options.quick,
       rounds: options.rounds,
       measureMillis: options.measureMillis,
@@ -257,8 +173,4 @@ async function main() {
   }
 }
 
-main().catch((error) => {
-  const mistake = error.code?.startsWith('ERR_PARSE_ARGS') || /^--/.test(error.message);
-  console.error(mistake ? `${error.message}\n\n${USAGE}` : error);
-  process.exitCode = mistake ? 2 : 1;
-});
+runCommand(main, USAGE);

@@ -154,6 +154,7 @@ module.exports = {
   INSERT,
   MAX_ROWS,
   ROWS,
+  SCHEMA,
   SELECT_FORTUNES,
   SELECT_INTEGERS,
   SELECT_MIXED,
@@ -165,4 +166,5 @@ module.exports = {
   dropTables,
   expectedMixed,
   expectedPoint,
+  withClient,
 };

@@ -3,17 +3,15 @@
 // PostgreSQL's own pgbench as another limit: `pgbench -M prepared` with a script of the case's select.
 // One of the programs of index.js.
 
-const { execFile, execFileSync } = require('node:child_process');
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { ROWS, SELECT_POINT } = require('../tables');
+const { runTimed } = require('./timed');
 
-const LIMIT_MILLIS = 60_000;
 /** Queries of the first run, by which the length of the second one is chosen. */
 const FIRST_RUN = 2000;
-/** Node does not tell the CPU of a child; bash does, to the millisecond. */
-const TIMED = 'TIMEFORMAT="cpu %3U %3S"; time "$@"';
 
 /** Found by probe(), which comes first. */
 let program = '';
@@ -25,7 +23,7 @@ function probe({ binDirectory }) {
     const candidate = folder && path.join(folder, 'pgbench');
     if (!candidate || !fs.existsSync(candidate)) continue;
     try {
-      execFileSync('bash', ['-c', TIMED, 'bash', 'true'], { stdio: 'ignore' });
+      execFileSync('bash', ['-c', 'time true'], { stdio: 'ignore' });
       const version = execFileSync(candidate, ['--version'], { encoding: 'utf8' });
       program = candidate;
       return {
@@ -71,8 +69,10 @@ async function run(one, { target, timing }, signal) {
   const runQueries = async (queries) => {
     const each = Math.max(1, Math.round(queries / (connections * perSync)));
     const found = await runProgram(
-      ['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-t', String(each)],
-      ['-f', script, target.connectionString],
+      [
+        ...['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-t', String(each)],
+        ...['-f', script, target.connectionString],
+      ],
       { password: target.config.password, signal },
     );
     const operations = each * connections * perSync;
@@ -103,27 +103,16 @@ function scriptOf({ text, perSync = 1 }) {
 }
 
 /**
- * @param {string[]} options
- * @param {string[]} what
+ * @param {string[]} args
  * @param {{ password?: string, signal: AbortSignal }} given
  * @returns {Promise<{ seconds: number, cpuMicros: number }>}
  */
-function runProgram(options, what, { password, signal }) {
-  const args = ['-c', TIMED, 'bash', program, ...options, ...what];
-  const env = { ...process.env, LC_ALL: 'C', ...(password && { PGPASSWORD: password }) };
-  return new Promise((resolve, reject) => {
-    execFile('bash', args, { env, signal, timeout: LIMIT_MILLIS }, (error, stdout, stderr) => {
-      const [, user, system] = /^cpu (\S+) (\S+)$/m.exec(stderr) ?? [];
-      const [, done, wanted] = /actually processed: (\d+)\/(\d+)/.exec(stdout) ?? [];
-      const [, perSecond] = /^tps = (\S+) \(without initial connection time\)/m.exec(stdout) ?? [];
-      if (error || done !== wanted || !perSecond || !user) {
-        reject(new Error(stderr.trim().split('\n')[0] || error?.message || stdout.trim()));
-        return;
-      }
-      const cpuMicros = 1e6 * (Number(user) + Number(system));
-      resolve({ seconds: Number(done) / Number(perSecond), cpuMicros });
-    });
-  });
+async function runProgram(args, given) {
+  const { stdout, cpuMicros } = await runTimed(program, args, given);
+  const [, done, wanted] = /actually processed: (\d+)\/(\d+)/.exec(stdout) ?? [];
+  const [, perSecond] = /^tps = (\S+) \(without initial connection time\)/m.exec(stdout) ?? [];
+  if (done !== wanted || !perSecond) throw new Error(stdout.trim());
+  return { seconds: Number(done) / Number(perSecond), cpuMicros };
 }
 
 module.exports = { probe, run, takesPart };

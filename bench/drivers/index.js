@@ -6,7 +6,9 @@
 /**
  * @typedef {object} ConnectChoices
  * @property {number} max
- * @property {boolean} [openAll] before connect() resolves, also where the default is to wait for load
+ * @property {boolean} [openAll] all connections before connect() resolves, or only as they are needed; without it each
+ *   driver does as it does by default, or what it can
+ * @property {boolean} [prepare] false: statements are not prepared, for drivers that the experiments use
  * @property {'off' | 'reads' | 'all'} [syncGroup] for drivers that can put a Sync behind several queries
  *
  * @typedef {import('../tables').Target & ConnectChoices} ConnectOptions

@@ -19,11 +19,12 @@ module.exports = {
     return require('../../package.json').version;
   },
 
-  async connect({ connectionString, config, max, openAll, syncGroup }) {
+  async connect({ connectionString, config, max, openAll, syncGroup, prepare }) {
     const options = {
       connectionString,
       password: config.password,
       ...(syncGroup !== undefined && { syncGroup }),
+      ...(prepare !== undefined && { prepare }),
     };
     // A Client has no Sync groups: its queries may belong to somebody's transaction.
     const isPool = max > 1 || (syncGroup !== undefined && syncGroup !== 'off');

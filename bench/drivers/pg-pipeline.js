@@ -27,14 +27,14 @@ module.exports = {
 };
 
 /**
- * @param {import('../tables').Target} target
+ * @param {Omit<import('.').ConnectOptions, 'max'>} options
  * @returns {Promise<import('.').Session>}
  */
-async function connectOne({ connectionString, config }) {
+async function connectOne({ connectionString, config, prepare }) {
   const options = { connectionString, password: config.password, pipeline: true };
   const client = new pg.Client(options);
   await client.connect();
-  const names = new StatementNames();
+  const names = new StatementNames(prepare);
   return {
     query: async (text, values) =>
       (await client.query({ name: names.get(text), text, values })).rows,

@@ -17,16 +17,16 @@ module.exports = {
     return require('pg/package.json').version;
   },
 
-  async connect({ connectionString, config, max }) {
+  async connect({ connectionString, config, max, openAll = true, prepare }) {
     const options = { connectionString, password: config.password };
-    const names = new StatementNames();
+    const names = new StatementNames(prepare);
     const queryable =
       max > 1 ? new pg.Pool({ ...options, max, idleTimeoutMillis: 0 }) : new pg.Client(options);
-    if (queryable instanceof pg.Pool) {
+    if (queryable instanceof pg.Client) {
+      await queryable.connect();
+    } else if (openAll) {
       const clients = await Promise.all(Array.from({ length: max }, () => queryable.connect()));
       for (const client of clients) client.release();
-    } else {
-      await queryable.connect();
     }
     return {
       query: async (text, values) =>

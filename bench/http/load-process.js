@@ -1,7 +1,7 @@
 'use strict';
 
 // The process of load.js, seen from the driver's process, with which it ends. Used by
-// workloads/w5-http.js.
+// workloads/w5-http.js and experiments/http-styles.js.
 
 const { fork } = require('node:child_process');
 const { once } = require('node:events');
@@ -40,4 +40,17 @@ class LoadProcess {
   }
 }
 
-module.exports = { LoadProcess };
+/**
+ * @param {Loaded} loaded
+ * @param {import('./answering-server').AnsweringServer} server
+ */
+function checkLoaded(loaded, server) {
+  const { requests, errors, non2xx } = loaded;
+  if (server.error) throw server.error;
+  if (errors > 0 || non2xx > 0 || requests === 0) {
+    throw new Error(`${requests} requests, ${errors} errors, ${non2xx} other than 2xx`);
+  }
+  return loaded;
+}
+
+module.exports = { LoadProcess, checkLoaded };

@@ -3,11 +3,9 @@
 // The HTTP server that W5 loads, with routes as in the TechEmpower benchmarks, on any driver's session.
 // Runs in the driver's process; started by workloads/w5-http.js.
 
-const { once } = require('node:events');
-const http = require('node:http');
-const { setTimeout: delay } = require('node:timers/promises');
 const { newRandom } = require('../measure');
 const { ROWS, SELECT_FORTUNES, SELECT_WORLD, UPDATE_WORLD } = require('../tables');
+const { AnsweringServer, sendBody } = require('./answering-server');
 
 const ADDED_FORTUNE = { id: 0, message: 'Additional fortune added at request time.' };
 
@@ -20,14 +18,9 @@ const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '
  * @typedef {{ id: number, message: string }} Fortune
  */
 
-class Server {
+class Server extends AnsweringServer {
   #session;
   #random = newRandom(5);
-  #inFlight = 0;
-  #server = http.createServer((request, response) => this.#answer(request, response));
-  /** @type {Error | undefined} the first one, of which the client sees a 500 only */
-  error;
-  url = '';
 
   /** @type {Record<string, (count: number) => Promise<string>>} */
   #routes = {
@@ -39,48 +32,19 @@ class Server {
 
   /** @param {Session} session */
   constructor(session) {
+    super();
     this.#session = session;
   }
 
-  async start() {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    const { port } = /** @type {import('node:net').AddressInfo} */ (this.#server.address());
-    this.url = `http://127.0.0.1:${port}`;
-  }
-
-  /** A load that ends leaves requests behind that nobody waits for. */
-  async settle() {
-    while (this.#inFlight > 0) await delay(1);
-  }
-
-  async end() {
-    await this.settle();
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
   /**
-   * @param {http.IncomingMessage} request
-   * @param {http.ServerResponse} response
+   * @param {import('node:http').IncomingMessage} request
+   * @param {import('node:http').ServerResponse} response
    */
-  async #answer(request, response) {
+  async answer(request, response) {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
     const isPage = pathname === '/fortunes';
-    this.#inFlight++;
-    try {
-      const body = await this.#routes[pathname](Number(searchParams.get('n')));
-      response.writeHead(200, {
-        'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
-        'content-length': Buffer.byteLength(body),
-      });
-      response.end(body);
-    } catch (error) {
-      this.error ??= /** @type {Error} */ (error);
-      response.writeHead(500).end();
-    } finally {
-      this.#inFlight--;
-    }
+    const body = await this.#routes[pathname](Number(searchParams.get('n')));
+    sendBody(response, body, isPage ? 'text/html; charset=utf-8' : 'application/json');
   }
 
   #randomId() {

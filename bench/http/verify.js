@@ -1,7 +1,7 @@
 'use strict';
 
 // One request of a route whose answer is compared with the tables, before the load. Called by
-// workloads/w5-http.js, in the driver's process.
+// workloads/w5-http.js, in the driver's process; get() by experiments/http-styles.js too.
 
 const http = require('node:http');
 const { FORTUNES, ROWS, SELECT_WORLD } = require('../tables');
@@ -56,4 +56,4 @@ async function verifyRoute(base, route, session) {
   }
 }
 
-module.exports = { verifyRoute };
+module.exports = { get, verifyRoute };

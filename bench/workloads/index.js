@@ -25,6 +25,8 @@
  * @property {boolean} [needsBatch] only for drivers with batch()
  * @property {boolean} [latencyOnly] throughput is given, so that CPU and throughput say little
  * @property {boolean} [memoryOnly] only `memoryBytes` is measured, in a process of its own
+ * @property {boolean} [isTimed] what counts is `timeMillis`, and not how often it can be done
+ * @property {Record<string, string>} [published] by driver, what others have told of it
  * @property {boolean} [full] not with --quick
  * @property {boolean} [once] with --quick in the first round only
  * @property {string} [series] of which it is one point

@@ -2,7 +2,7 @@
 
 // W5: an HTTP server on a pool, one route at a time under load from another process. Run by child.js.
 
-const { LoadProcess } = require('../http/load-process');
+const { LoadProcess, checkLoaded } = require('../http/load-process');
 const { Server } = require('../http/server');
 const { verifyRoute } = require('../http/verify');
 const { startMeters } = require('../measure');
@@ -23,30 +23,17 @@ let load;
 async function measureRoute(server, route, { warmupMillis, measureMillis }) {
   load ??= new LoadProcess();
   const target = { url: server.url + route, connections: HTTP_CONNECTIONS };
-  const warm = checked(await load.run({ ...target, millis: warmupMillis }), server);
+  const warm = checkLoaded(await load.run({ ...target, millis: warmupMillis }), server);
   await server.settle();
   const millis = Math.max(MIN_MILLIS, measureMillis);
   const wanted = Math.round(((warm.requests / warm.seconds) * millis) / 1000);
   // So many requests and not so much time: each that costs CPU is counted.
   const amount = Math.max(HTTP_CONNECTIONS, wanted);
   const stop = startMeters();
-  const loaded = checked(await load.run({ ...target, amount }), server);
+  const loaded = checkLoaded(await load.run({ ...target, amount }), server);
   const { cpuMicros } = stop();
   const { requests: operations, seconds, p50Micros, p99Micros } = loaded;
   return { operations, seconds, cpuMicros, p50Micros, p99Micros };
-}
-
-/**
- * @param {import('../http/load').Loaded} loaded
- * @param {Server} server
- */
-function checked(loaded, server) {
-  const { requests, errors, non2xx } = loaded;
-  if (server.error) throw server.error;
-  if (errors > 0 || non2xx > 0 || requests === 0) {
-    throw new Error(`${requests} requests, ${errors} errors, ${non2xx} other than 2xx`);
-  }
-  return loaded;
 }
 
 /** @type {import('.').Workload} */

@@ -4,13 +4,11 @@
    calls that write, calls that read, bytes written, bytes read, waits of the event
    loop. Built and used by syscalls.test.js. */
 #define _GNU_SOURCE
+#include "shared-counts.h"
+
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -22,15 +20,7 @@ static _Atomic uint64_t unused[COUNTS];
 static _Atomic uint64_t *counts = unused;
 
 __attribute__((constructor)) static void Map(void) {
-  const char *file = getenv("CONDUIT_SYSCALLS_FILE");
-  if (file == NULL) return;
-  const int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  if (ftruncate(fd, sizeof(unused)) == 0) {
-    void *memory = mmap(NULL, sizeof(unused), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory != MAP_FAILED) counts = memory;
-  }
-  close(fd);
+  counts = MapCounts("CONDUIT_SYSCALLS_FILE", unused, sizeof(unused));
 }
 
 /* Standard streams may be sockets too: Node's pipes are. */

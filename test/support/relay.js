@@ -14,12 +14,12 @@ class Relay {
   /** @type {Set<net.Socket>} */
   #sockets = new Set();
   #server = net.createServer({ allowHalfOpen: true }, (socket) => this.receive(this.keep(socket)));
-  #target = connectionString();
+  #target = '';
 
   /** @param {any} [target] the run's server without it */
   static async open(target) {
     const relay = new this();
-    relay.#target = target ?? relay.#target;
+    relay.#target = target ?? connectionString();
     relay.port = await listen(relay.#server);
     return relay;
   }
