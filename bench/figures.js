@@ -1,12 +1,13 @@
 'use strict';
 
-// The file in which a run leaves its figures: run.js writes it, page/make.js reads it.
+// The files in which runs leave their figures: run.js and experiments/run.js write them, page/make.js reads them.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
 /** Where they go, and are looked for, when nobody names a file. */
 const LATEST = path.join(__dirname, 'results', 'latest.json');
+const EXPERIMENTS = path.join(__dirname, 'results', 'experiments.json');
 
 /**
  * @typedef {object} Figures
@@ -18,6 +19,12 @@ const LATEST = path.join(__dirname, 'results', 'latest.json');
  * @property {FiguresWorkload[]} workloads those that were run
  * @property {import('./report').DriverInfo[]} drivers
  * @property {import('./report').Result[]} results
+ * @property {string} [title] instead of version and date
+ * @property {string} [about] in a few sentences
+ * @property {string} [product] where `ours` is only a way to use it
+ *
+ * Several runs, as the experiments are.
+ * @typedef {{ experiments: Figures[] }} ExperimentFigures
  *
  * @typedef {object} FiguresWorkload
  * @property {string} id
@@ -31,7 +38,9 @@ const LATEST = path.join(__dirname, 'results', 'latest.json');
  * @param {string} file
  */
 function prepareFigures(file) {
-  if (file === LATEST) fs.mkdirSync(path.dirname(file), { recursive: true });
+  if (file === LATEST || file === EXPERIMENTS) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+  }
   const folder = path.dirname(path.resolve(file));
   try {
     fs.accessSync(folder, fs.constants.W_OK);
@@ -42,14 +51,14 @@ function prepareFigures(file) {
   }
 }
 
-/** @param {string} file @param {Figures} figures */
+/** @param {string} file @param {Figures | ExperimentFigures} figures */
 function writeFigures(file, figures) {
   fs.writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
 }
 
 /**
  * @param {string} file
- * @returns {Figures}
+ * @returns {Figures[]} one, or one for each experiment
  */
 function readFigures(file) {
   /** @type {any} */
@@ -66,11 +75,14 @@ function readFigures(file) {
       { cause: error },
     );
   }
-  const lists = [figures?.workloads, figures?.limits, figures?.drivers, figures?.results];
-  if (!lists.every(Array.isArray)) {
-    throw new Error(`${file} is not what "npm run bench" writes today: run it again`);
+  const all = Array.isArray(figures?.experiments) ? figures.experiments : [figures];
+  for (const one of all) {
+    const lists = [one?.workloads, one?.limits, one?.drivers, one?.results];
+    if (!lists.every(Array.isArray)) {
+      throw new Error(`${file} is not what "npm run bench" writes today: run it again`);
+    }
   }
-  return figures;
+  return all;
 }
 
-module.exports = { LATEST, prepareFigures, readFigures, writeFigures };
+module.exports = { EXPERIMENTS, LATEST, prepareFigures, readFigures, writeFigures };

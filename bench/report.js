@@ -1,6 +1,6 @@
 'use strict';
 
-// From the figures of all rounds to medians, ratios and tables. Called by run.js.
+// From the figures of all rounds to medians, ratios and tables. Called by run.js and experiments/run.js.
 
 const Table = require('cli-table3');
 const { OURS } = require('./drivers');
@@ -9,7 +9,12 @@ const { OURS } = require('./drivers');
  * @typedef {import('./measure').Measurement} Measurement
  * @typedef {import('./workloads').Workload} Workload
  *
- * @typedef {{ name: string, version?: string, settings?: string, error?: string }} DriverInfo
+ * @typedef {object} DriverInfo
+ * @property {string} name
+ * @property {string} [version]
+ * @property {string} [settings]
+ * @property {string} [error]
+ * @property {boolean} [ours] where several of a run are
  *
  * @typedef {object} Samples one driver in one case
  * @property {string} workload
@@ -31,48 +36,72 @@ const { OURS } = require('./drivers');
  * @property {Spread} [p99Micros]
  * @property {Spread} [longestStallMillis]
  * @property {Spread} [memoryBytes]
+ * @property {Spread} [timeMillis] this and the others as in Measurement
+ * @property {Spread} [delayP99Millis]
+ * @property {Spread} [heapBytes]
+ * @property {Spread} [allocations]
+ * @property {Spread} [allocatedBytes]
+ * @property {Spread} [serverBytes]
+ * @property {string} [published] what others have told of it
+ * @property {string} [note]
  * @property {number} [cpuRatio] this driver's CPU to ours: above 1 ours is better, as in all ratios
  * @property {number} [throughputRatio]
  * @property {number} [p99Ratio]
  * @property {number} [memoryRatio]
+ * @property {number} [timeRatio]
+ * @property {number} [allocationsRatio]
+ * @property {number} [serverRatio]
  * @property {string} [series] of the case
  * @property {number} [x]
  * @property {Measurement[]} measurements
  */
 
+/** @typedef {'memoryBytes' | 'heapBytes' | 'allocations' | 'allocatedBytes' | 'serverBytes'} MemoryKey */
+
+/** @type {MemoryKey[]} */
+const MEMORY = ['memoryBytes', 'heapBytes', 'allocations', 'allocatedBytes', 'serverBytes'];
+
 /**
  * @param {Samples[]} samples
  * @param {Workload[]} workloads
+ * @param {string} [ours] the driver that all ratios are against
  * @returns {Result[]} without those that do not apply
  */
-function summarize(samples, workloads) {
+function summarize(samples, workloads, ours = OURS) {
   const results = samples
     .filter(({ measurements, error }) => measurements.length > 0 || error !== undefined)
     .map((one) => {
-      const { series, x, memoryOnly, unitsPerOperation: units } = findCase(workloads, one);
+      const found = findCase(workloads, one);
+      const { series, x, memoryOnly, isTimed, unitsPerOperation: units } = found;
       /** @type {Result} */
-      const result = { ...one, series, x };
+      const result = { ...one, series, x, published: found.published?.[one.driver] };
       if (one.error !== undefined) return result;
       /** @param {(measurement: Measurement) => number | undefined} read */
       const spreadOf = (read) => spread(one.measurements.map(read));
-      result.memoryBytes = spreadOf((m) => m.memoryBytes);
+      result.note = one.measurements.at(-1)?.note;
+      for (const key of MEMORY) result[key] = spreadOf((m) => m[key]);
       if (memoryOnly) return result;
       result.cpuMicros = spreadOf((m) => m.cpuMicros / (m.operations * units));
-      result.perSecond = spreadOf((m) => (m.operations * units) / m.seconds);
+      result.timeMillis = spreadOf((m) => m.timeMillis);
+      if (!isTimed) result.perSecond = spreadOf((m) => (m.operations * units) / m.seconds);
       result.p50Micros = spreadOf((m) => m.p50Micros);
       result.p99Micros = spreadOf((m) => m.p99Micros);
+      result.delayP99Millis = spreadOf((m) => m.delayP99Millis);
       result.longestStallMillis = spreadOf((m) => m.longestStallMillis);
       return result;
     });
   for (const result of results) {
-    const ours = results.find(
-      (one) => one.driver === OURS && one.case === result.case && one.workload === result.workload,
+    const own = results.find(
+      (one) => one.driver === ours && one.case === result.case && one.workload === result.workload,
     );
-    if (!ours) continue;
-    result.cpuRatio = ratio(result.cpuMicros, ours.cpuMicros);
-    result.throughputRatio = ratio(ours.perSecond, result.perSecond);
-    result.p99Ratio = ratio(result.p99Micros, ours.p99Micros);
-    result.memoryRatio = ratio(result.memoryBytes, ours.memoryBytes);
+    if (!own) continue;
+    result.cpuRatio = ratio(result.cpuMicros, own.cpuMicros);
+    result.throughputRatio = ratio(own.perSecond, result.perSecond);
+    result.timeRatio = ratio(result.timeMillis, own.timeMillis);
+    result.p99Ratio = ratio(result.p99Micros, own.p99Micros);
+    result.memoryRatio = ratio(result.memoryBytes, own.memoryBytes);
+    result.allocationsRatio = ratio(result.allocations, own.allocations);
+    result.serverRatio = ratio(result.serverBytes, own.serverBytes);
   }
   return results;
 }
@@ -105,14 +134,22 @@ function ratio(above, below) {
   return above && below ? above.median / below.median : undefined;
 }
 
+/** @param {Record<string, unknown>} machine */
+function describeRounds({ rounds, measureMillis }) {
+  const each = measureMillis === undefined ? '' : ` of ${measureMillis} ms`;
+  return `${rounds} ${rounds === 1 ? 'round' : 'rounds'}${each}`;
+}
+
 /**
  * @param {{ machine: Record<string, unknown>, drivers: DriverInfo[], results: Result[] }} run
  * @param {Workload[]} workloads
+ * @param {string} [ours] the driver that all ratios are against
  */
-function formatReport({ machine, drivers, results }, workloads) {
+function formatReport({ machine, drivers, results }, workloads, ours = OURS) {
   const parts = [
     `Node ${machine.node}, ${machine.platform}, ${machine.cpu}; PostgreSQL ${machine.server}; ` +
-      `${machine.rounds} rounds of ${machine.measureMillis} ms, ${machine.seconds} s in all`,
+      `${describeRounds(machine)}, ${machine.seconds} s in all`,
+    ...Object.entries(machine.places ?? {}).map(([name, words]) => `${name}: ${words}`),
     drivers
       .map(({ name, version, settings, error }) =>
         error === undefined
@@ -121,7 +158,7 @@ function formatReport({ machine, drivers, results }, workloads) {
       )
       .join('\n'),
     'Median (min to max). Ratios are against ' +
-      `${OURS}: above 1 it is better, below 1 the other is.`,
+      `${ours}: above 1 it is better, below 1 the other is.`,
   ];
   for (const workload of workloads) {
     const own = results.filter((result) => result.workload === workload.id);
@@ -139,36 +176,61 @@ function formatReport({ machine, drivers, results }, workloads) {
 function columnsOf({ cases, unit }, results) {
   /** @type {{ title: string, read: (result: Result) => string }[]} */
   const columns = [];
+  /** @param {keyof Result} key @param {typeof columns} added */
+  const addIf = (key, ...added) => {
+    if (results.some((result) => result[key] !== undefined)) columns.push(...added);
+  };
+  addIf('timeMillis', { title: 'time ratio', read: ({ timeRatio }) => formatRatio(timeRatio) });
   if (!cases.every(({ latencyOnly, memoryOnly }) => latencyOnly || memoryOnly)) {
-    columns.push(
-      { title: 'CPU ratio', read: ({ cpuRatio }) => formatRatio(cpuRatio) },
-      {
-        title: 'throughput ratio',
-        read: ({ throughputRatio }) => formatRatio(throughputRatio),
-      },
-      { title: `client CPU us/${unit}`, read: ({ cpuMicros }) => formatSpread(cpuMicros) },
-      { title: `${plural(unit)}/s`, read: ({ perSecond }) => formatSpread(perSecond) },
-    );
-  }
-  if (results.some(({ p99Micros }) => p99Micros)) {
-    columns.push(
-      { title: 'p99 ratio', read: ({ p99Ratio }) => formatRatio(p99Ratio) },
-      { title: 'p50 us', read: ({ p50Micros }) => formatSpread(p50Micros) },
-      { title: 'p99 us', read: ({ p99Micros }) => formatSpread(p99Micros) },
-    );
-  }
-  if (results.some(({ longestStallMillis }) => longestStallMillis)) {
-    columns.push({
-      title: 'longest stall ms',
-      read: ({ longestStallMillis }) => formatSpread(longestStallMillis),
+    addIf('cpuMicros', { title: 'CPU ratio', read: ({ cpuRatio }) => formatRatio(cpuRatio) });
+    addIf('perSecond', {
+      title: 'throughput ratio',
+      read: ({ throughputRatio }) => formatRatio(throughputRatio),
+    });
+    addIf('timeMillis', { title: 'time ms', read: ({ timeMillis }) => formatSpread(timeMillis) });
+    addIf('cpuMicros', {
+      title: `client CPU us/${unit}`,
+      read: ({ cpuMicros }) => formatSpread(cpuMicros),
+    });
+    addIf('perSecond', {
+      title: `${plural(unit)}/s`,
+      read: ({ perSecond }) => formatSpread(perSecond),
     });
   }
-  if (results.some(({ memoryBytes }) => memoryBytes)) {
-    columns.push(
-      { title: 'memory ratio', read: ({ memoryRatio }) => formatRatio(memoryRatio) },
-      { title: 'memory KiB', read: ({ memoryBytes }) => formatSpread(memoryBytes, 1024) },
-    );
-  }
+  addIf(
+    'p99Micros',
+    { title: 'p99 ratio', read: ({ p99Ratio }) => formatRatio(p99Ratio) },
+    { title: 'p50 us', read: ({ p50Micros }) => formatSpread(p50Micros) },
+    { title: 'p99 us', read: ({ p99Micros }) => formatSpread(p99Micros) },
+  );
+  addIf('delayP99Millis', {
+    title: 'loop delay p99 ms',
+    read: ({ delayP99Millis }) => formatSpread(delayP99Millis),
+  });
+  addIf('longestStallMillis', {
+    title: 'longest stall ms',
+    read: ({ longestStallMillis }) => formatSpread(longestStallMillis),
+  });
+  addIf(
+    'memoryBytes',
+    { title: 'memory ratio', read: ({ memoryRatio }) => formatRatio(memoryRatio) },
+    { title: 'memory KiB', read: ({ memoryBytes }) => formatSpread(memoryBytes, 1024) },
+  );
+  addIf('heapBytes', {
+    title: 'of it heap KiB',
+    read: ({ heapBytes }) => formatSpread(heapBytes, 1024),
+  });
+  addIf(
+    'allocations',
+    { title: 'allocations', read: ({ allocations }) => formatSpread(allocations) },
+    { title: 'allocated KiB', read: ({ allocatedBytes }) => formatSpread(allocatedBytes, 1024) },
+  );
+  addIf('serverBytes', {
+    title: 'server KiB',
+    read: ({ serverBytes }) => formatSpread(serverBytes, 1024),
+  });
+  addIf('published', { title: 'published', read: ({ published = '' }) => published });
+  addIf('note', { title: 'note', read: ({ note = '' }) => note });
   return columns;
 }
 

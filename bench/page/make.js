@@ -9,13 +9,14 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { Eta } = require('eta');
-const { LATEST, readFigures } = require('../figures');
+const { EXPERIMENTS, LATEST, readFigures } = require('../figures');
 const { buildView } = require('./view');
 
 const OUTPUT = path.join(path.dirname(LATEST), 'report.html');
 
 const USAGE = `npm run bench:report -- [options] [FILE.json ...]
-  FILE.json          figures that "npm run bench" wrote (${path.relative('.', LATEST)})
+  FILE.json          figures that "npm run bench" or "npm run bench:experiments" wrote (the last ones of both, in
+                     ${path.relative('.', path.dirname(LATEST))})
   --output FILE      the page (${path.relative('.', OUTPUT)})
   --help`;
 
@@ -48,6 +49,11 @@ function renderPage(all) {
   });
 }
 
+function latestFiles() {
+  const found = [LATEST, EXPERIMENTS].filter((file) => fs.existsSync(file));
+  return found.length > 0 ? found : [LATEST];
+}
+
 function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -60,8 +66,8 @@ function main() {
     console.log(USAGE);
     return;
   }
-  const files = positionals.length > 0 ? positionals : [LATEST];
-  fs.writeFileSync(values.output, renderPage(files.map(readFigures)));
+  const files = positionals.length > 0 ? positionals : latestFiles();
+  fs.writeFileSync(values.output, renderPage(files.flatMap(readFigures)));
   console.log(values.output);
 }
 

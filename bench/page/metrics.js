@@ -6,8 +6,10 @@ const { plural } = require('./format');
 
 /**
  * @typedef {import('../report').Result} Result
- * @typedef {'cpuMicros' | 'perSecond' | 'p50Micros' | 'p99Micros' | 'memoryBytes' | 'longestStallMillis'} SpreadKey
- * @typedef {'cpuRatio' | 'throughputRatio' | 'p99Ratio' | 'memoryRatio'} RatioKey
+ * @typedef {'timeMillis' | 'cpuMicros' | 'perSecond' | 'p50Micros' | 'p99Micros' | 'longestStallMillis' |
+ *   'delayP99Millis' | import('../report').MemoryKey} SpreadKey
+ * @typedef {'timeRatio' | 'cpuRatio' | 'throughputRatio' | 'p99Ratio' | 'memoryRatio' | 'allocationsRatio' |
+ *   'serverRatio'} RatioKey
  * @typedef {{ name: string, divisor: number }} Unit
  *
  * @typedef {object} Metric
@@ -24,8 +26,21 @@ function microseconds(largest, per = '') {
   return largest < 10_000 ? { name: `µs${per}`, divisor: 1 } : { name: `ms${per}`, divisor: 1000 };
 }
 
+/** @param {number} largest in bytes */
+function bytes(largest) {
+  return largest < 1 << 20 ? { name: 'KiB', divisor: 1 << 10 } : { name: 'MiB', divisor: 1 << 20 };
+}
+
 /** @type {Record<string, Metric>} */
 const METRICS = {
+  time: {
+    key: 'timeMillis',
+    ratio: 'timeRatio',
+    name: 'Time',
+    better: 'less',
+    unit: (largest) =>
+      largest < 10_000 ? { name: 'ms', divisor: 1 } : { name: 's', divisor: 1000 },
+  },
   cpu: {
     key: 'cpuMicros',
     ratio: 'cpuRatio',
@@ -60,8 +75,39 @@ const METRICS = {
     ratio: 'memoryRatio',
     name: 'Memory',
     better: 'less',
-    unit: (largest) =>
-      largest < 1 << 20 ? { name: 'KiB', divisor: 1 << 10 } : { name: 'MiB', divisor: 1 << 20 },
+    unit: bytes,
+  },
+  heap: {
+    key: 'heapBytes',
+    name: 'JavaScript heap',
+    better: 'less',
+    unit: bytes,
+  },
+  allocations: {
+    key: 'allocations',
+    ratio: 'allocationsRatio',
+    name: 'Allocations',
+    better: 'less',
+    unit: () => ({ name: 'calls of malloc()', divisor: 1 }),
+  },
+  allocated: {
+    key: 'allocatedBytes',
+    name: 'Allocated',
+    better: 'less',
+    unit: bytes,
+  },
+  server: {
+    key: 'serverBytes',
+    ratio: 'serverRatio',
+    name: "Server's memory",
+    better: 'less',
+    unit: bytes,
+  },
+  delay: {
+    key: 'delayP99Millis',
+    name: 'Delay of the event loop, p99',
+    better: 'less',
+    unit: () => ({ name: 'ms', divisor: 1 }),
   },
   stall: {
     key: 'longestStallMillis',
@@ -74,11 +120,11 @@ const METRICS = {
 /**
  * @typedef {'ours' | 'driver' | 'limit'} Role
  * @param {string} driver
- * @param {{ ours: string, limits: string[] }} figures
+ * @param {{ ours: string, limits: string[], drivers: import('../report').DriverInfo[] }} figures
  * @returns {Role}
  */
-function roleOf(driver, { ours, limits }) {
-  if (driver === ours) return 'ours';
+function roleOf(driver, { ours, limits, drivers }) {
+  if (driver === ours || drivers.find(({ name }) => name === driver)?.ours) return 'ours';
   return limits.includes(driver) ? 'limit' : 'driver';
 }
 

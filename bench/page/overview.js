@@ -31,6 +31,7 @@ const EVEN = 0.05;
 function describeMachine({ date, machine }) {
   const { node, platform, cpu, memoryBytes, server, connection, rounds, measureMillis, seconds } =
     machine;
+  const each = measureMillis === undefined ? '' : ` of ${measureMillis} ms`;
   /** @type {[string, unknown][]} */
   const facts = [
     ['Date', String(date).slice(0, 16).replace('T', ' ') + ' UTC'],
@@ -38,10 +39,8 @@ function describeMachine({ date, machine }) {
     ['Memory', memoryBytes && `${formatNumber(Number(memoryBytes) / 2 ** 30)} GiB`],
     ['Node.js', node],
     ['PostgreSQL', [server, connection && `over ${connection}`].filter(Boolean).join(', ')],
-    [
-      'Measured',
-      `${rounds} ${rounds === 1 ? 'round' : 'rounds'} of ${measureMillis} ms, ${seconds} s in all`,
-    ],
+    ['Measured', `${rounds} ${rounds === 1 ? 'round' : 'rounds'}${each}, ${seconds} s in all`],
+    ...Object.entries(machine.places ?? {}),
   ];
   return facts
     .filter(([, value]) => value)
@@ -88,6 +87,7 @@ function claims(figures) {
   const { ours } = figures;
   const sentences = [];
   for (const [metric, words] of /** @type {[Metric, string][]} */ ([
+    [METRICS.time, 'the shortest time'],
     [METRICS.cpu, 'the least client CPU'],
     [METRICS.throughput, 'the highest throughput'],
     [METRICS.p99, 'the lowest p99'],
@@ -125,7 +125,8 @@ function sameCase(a, b) {
  * @returns {Table}
  */
 function ratioSummary(figures) {
-  const metrics = [METRICS.cpu, METRICS.throughput, METRICS.p99].filter((metric) =>
+  const { time, cpu, throughput, p99 } = METRICS;
+  const metrics = [time, cpu, throughput, p99].filter((metric) =>
     comparable(figures, metric).some((result) => ratioIn(result, metric)),
   );
   const names = driversOf(figures).filter((name) => name !== figures.ours);

@@ -123,7 +123,15 @@ function caseTable(figures, columns, title) {
     head.push(`${metric.name}, ratio`);
     read.push((result) => otherRatio(figures, result, metric));
   }
-  if (columns.length === 0) head.push('figures'); // all have failed
+  for (const [name, key] of /** @type {const} */ ([
+    ['Published', 'published'],
+    ['Note', 'note'],
+  ])) {
+    if (!figures.results.some((result) => result[key])) continue;
+    head.push(name);
+    read.push((result) => ({ text: result[key] ?? '', kind: 'words' }));
+  }
+  if (head.length === 1) head.push('figures'); // all have failed
   const rows = orderedResults(figures).map((result) => {
     const { error } = result;
     /** @type {Cell[]} */
@@ -176,8 +184,8 @@ function buildLines(figures, workload, title, id) {
           if (found.error !== undefined) return { text: `failed: ${found.error}`, kind: 'failed' };
           const cell = spreadCell(found[metric.key], divisor);
           const { text, kind } = otherRatio(figures, found, metric);
-          if (!text) return cell;
-          const range = [cell.range, text].filter(Boolean).join('; ');
+          const told = metric === METRICS.time && found.published;
+          const range = [cell.range, text, told && `published: ${told}`].filter(Boolean).join('; ');
           return { ...cell, range, kind };
         }),
       })),

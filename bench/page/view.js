@@ -19,11 +19,19 @@ const { buildSection } = require('./sections');
 function buildView(all) {
   const runs = all.map(buildRun);
   const blocks = runs.flatMap(({ sections }) => sections.flatMap((section) => section.blocks));
+  const product = productOf(all[0]);
   return {
-    title: `Benchmarks of ${all[0].ours}`,
+    title: `Benchmarks of ${product}`,
+    product,
+    commands: [...new Set(runs.map(({ command }) => command))],
     runs,
     plots: blocks.flatMap(({ plots }) => plots),
   };
+}
+
+/** @param {Figures} figures */
+function productOf({ product, ours }) {
+  return product ?? ours;
 }
 
 /** @param {Figures} figures @param {number} index */
@@ -33,7 +41,8 @@ function buildRun(figures, index) {
   const version = drivers.find(({ name }) => name === ours)?.version ?? '';
   return {
     id,
-    title: `${ours} ${version}, ${String(figures.date).slice(0, 10)}`,
+    title: figures.title ?? `${ours} ${version}, ${String(figures.date).slice(0, 10)}`,
+    about: figures.about,
     ours,
     command,
     quick: Boolean(machine.quick),
