@@ -84,6 +84,7 @@ module.exports = [
       'examples/http-server/page/*.mjs',
       'examples/http-server/screenshot.js',
       'test/bench-report.test.js',
+      'test/experiments.test.js',
       'test/live-page.test.js',
     ],
     languageOptions: { globals: globals.browser },
