@@ -49,6 +49,32 @@ class ExampleServer {
     return url;
   }
 
+  /** @returns {Promise<any>} what the live page is told first */
+  async greeting() {
+    const leave = new AbortController();
+    const events = `${await this.url()}/live/events`;
+    const { body } = await fetch(events, { signal: leave.signal });
+    let text = '';
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const [, data] = text.match(/^event: hello\ndata: (.*)\n\n/m) ?? [];
+      if (data) {
+        leave.abort();
+        return JSON.parse(data);
+      }
+    }
+    throw new Error(`no greeting: ${text}`);
+  }
+
+  /** Whoever has begun a load, it has ended. */
+  async idle() {
+    for (;;) {
+      const { running } = (await this.greeting()).load;
+      if (!running) return;
+      await delay(running.leftMillis + 100);
+    }
+  }
+
   /** @param {NodeJS.Signals} [signal] @returns {Promise<number | null>} its exit code */
   async end(signal = 'SIGTERM') {
     this.child.kill(signal);

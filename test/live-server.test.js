@@ -1,15 +1,19 @@
 'use strict';
 
-// What the live page of `npm start` is fed with: examples/http-server/live/sampler.js and event-stream.js.
-// The page is in live-page.test.js. Run by mocha.
+// What serves and feeds the live page of `npm start`: examples/http-server/live/. The page itself is in
+// live-page.test.js. Run by mocha.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
+const fs = require('node:fs');
 const http = require('node:http');
+const os = require('node:os');
+const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { EventStream } = require('../examples/http-server/live/event-stream');
 const { Sampler } = require('../examples/http-server/live/sampler');
 const { endAll, newPool } = require('./support/connect');
+const { ExampleServer } = require('./support/example-server');
 const { listen } = require('./support/ports');
 
 describe('the figures of the live page', () => {
@@ -153,5 +157,105 @@ describe('the stream of events of the live page', () => {
 
     stream.close();
     if (!events.readableEnded) await once(events, 'end');
+  });
+});
+
+describe('the live page over HTTP', function () {
+  this.timeout(60_000);
+
+  /** @type {string} */
+  let folder;
+  /** @type {ExampleServer} */
+  let server;
+  /** @type {string} */
+  let url;
+
+  before(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'live-server-test-'));
+    fs.chmodSync(folder, 0o755);
+    const many = ['--seconds', '9999', '--connections', '9999'];
+    server = new ExampleServer(folder, '--no-load', '--port', '0', ...many);
+    url = await server.url();
+  });
+
+  after(async () => {
+    server?.kill();
+    await server?.closed;
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  });
+
+  /** @param {string} where @param {http.RequestOptions} [options] */
+  function ask(where, options) {
+    return new Promise((resolve, reject) => {
+      const request = http.request(url + where, { agent: false, ...options }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response));
+      });
+      request.on('error', reject);
+      request.end();
+    });
+  }
+
+  const press = async (headers, where = '/live/load?route=/db') =>
+    (await ask(where, { method: 'POST', headers })).statusCode;
+
+  it('lets the browser ask nobody else, and run nothing but its own files', async () => {
+    const { headers } = await ask('/');
+    const policy = headers['content-security-policy'];
+    for (const part of policy.split('; ')) {
+      assert.match(part, /^(?:default-src 'none'|\w+-src 'self'|[\w-]+ 'none')$/);
+    }
+    assert.equal(headers['x-content-type-options'], 'nosniff');
+  });
+
+  it('serves the files of the page, and no others', async () => {
+    for (const where of ['/', '/live/live.mjs', '/live/uplot.js', '/live/uplot.css']) {
+      assert.equal((await ask(where)).statusCode, 200, where);
+    }
+    for (const where of [
+      '/live/',
+      '/live/constructor',
+      '/live/..%2fstart.js',
+      '/live/%2e%2e/start.js',
+      '/start.js',
+    ]) {
+      assert.equal((await ask(where)).statusCode, 404, where);
+    }
+    assert.equal((await ask('/', { method: 'POST' })).statusCode, 405);
+    assert.equal((await ask('/live/load')).statusCode, 405);
+  });
+
+  it('begins a load for nobody but its own page on this machine', async () => {
+    const { port } = new URL(url);
+    for (const headers of [
+      {},
+      { origin: 'http://example.com' },
+      { origin: 'null' },
+      { origin: `http://127.0.0.1:${Number(port) + 1}` },
+      { host: 'example.com', origin: 'http://example.com' },
+      { host: `example.com:${port}`, origin: `http://example.com:${port}` },
+    ]) {
+      assert.equal(await press(headers), 403, JSON.stringify(headers));
+    }
+    for (const route of ['', '/live/events', 'http://example.com/', '/db?']) {
+      const where = `/live/load?route=${encodeURIComponent(route)}`;
+      assert.equal(await press({ origin: url }, where), 400, route);
+    }
+    const { load } = await server.greeting();
+    assert.equal(load.running, undefined);
+  });
+
+  it('begins one load at a time, bounded whatever the options are, which ends with it', async () => {
+    const headers = { origin: url };
+    assert.equal(await press(headers), 202);
+    assert.equal(await press(headers), 409);
+    const host = new URL(url).host.replace('127.0.0.1', 'localhost');
+    assert.equal(await press({ host, origin: `http://${host}` }), 409);
+    const { button, load } = await server.greeting();
+    assert.deepEqual(button, { seconds: 60, connections: 256 });
+    const { leftMillis, ...running } = load.running;
+    assert.deepEqual(running, { route: '/db', ...button });
+    assert.ok(leftMillis <= 60_000);
+    assert.equal(await server.end(), 0, server.errors);
   });
 });
