@@ -141,7 +141,11 @@ async function main(options) {
       max: MAX_POOL_CONNECTIONS,
       maxInFlight: MAX_IN_FLIGHT,
     });
-    const onError = logOnce();
+    const log = logOnce();
+    const onError = (error) => {
+      // What fails because we are ending was asked for by clients that are gone.
+      if (!pool.ending) log(error);
+    };
     pool.on('error', onError);
     cleanUps.unshift(() => pool.end());
 

@@ -31,7 +31,7 @@ export const millis = orNothing((value) => {
 });
 
 /** Of an axis. */
-export const tick = (value) => compact.format(value);
+export const tick = (value) => compact.format(value).replace('K', 'k');
 
 /** @param {number} amount @param {string} noun */
 export const several = (amount, noun) => `${whole(amount)} ${noun}${amount === 1 ? '' : 's'}`;

@@ -75,7 +75,7 @@ export class Load {
 
   /** @returns {(Node | string)[]} */
   #describe() {
-    if (!this.#isKnown) return ['Not known while the server is away.'];
+    if (!this.#isKnown) return ['A load can be run when the server is back.'];
     if (this.#running) {
       const { route, connections } = this.#running;
       return [`autocannon asks for ${route} on ${several(connections, 'HTTP connection')}.`];

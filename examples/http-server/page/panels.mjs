@@ -73,7 +73,7 @@ export const PANELS = [
   {
     id: 'per-sync',
     title: 'Queries for each Sync',
-    note: 'they share a transaction, and its end',
+    note: 'that share one transaction',
     figures: [
       {
         label: 'Queries for each Sync',
@@ -88,7 +88,7 @@ export const PANELS = [
   {
     id: 'per-flush',
     title: 'Queries for each flush',
-    note: 'they leave in one write to a socket',
+    note: 'that leave in one write to a socket',
     figures: [
       {
         label: 'Queries for each flush',
