@@ -12,10 +12,9 @@ const os = require('node:os');
 const path = require('node:path');
 const { promisify } = require('node:util');
 const { nodeHeaders } = require('./native-headers');
+const { PythonToolsError, VENV_BIN, ensureRequirements } = require('./python-tools');
 
 const ROOT = path.join(__dirname, '..');
-const VENV = path.join(ROOT, '.venv');
-const VENV_BIN = path.join(VENV, process.platform === 'win32' ? 'Scripts' : 'bin');
 const REQUIREMENTS = path.join(__dirname, 'requirements-lint.txt');
 
 const execFileAsync = promisify(execFile);
@@ -32,13 +31,6 @@ function listFiles(folder, extensions) {
     .map((name) => path.join(folder, name));
 }
 
-/** @param {string} command @param {string[]} args */
-function run(command, args) {
-  const result = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit' });
-  if (result.error) throw new LintError(`${command} could not be started: ${result.error.message}`);
-  if (result.status !== 0) throw new LintError(`${command} ${args.join(' ')} failed`);
-}
-
 /**
  * @param {string} command
  * @param {string[]} args
@@ -47,16 +39,6 @@ function run(command, args) {
 function output(command, args) {
   const result = spawnSync(command, args, { encoding: 'utf8' });
   return result.error || result.status !== 0 ? null : result.stdout.trim();
-}
-
-function install() {
-  const python = ['python3', 'python'].find((name) => output(name, ['--version']) !== null);
-  if (!python) throw new LintError('--install needs Python 3 on PATH (python3, with venv)');
-  run(python, ['-m', 'venv', VENV]);
-  run(path.join(VENV_BIN, 'python'), [
-    ...['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'],
-    ...['--requirement', REQUIREMENTS],
-  ]);
 }
 
 /** @param {'clang-format' | 'clang-tidy'} name */
@@ -116,7 +98,7 @@ function libpqHeaders() {
     output('pkg-config', ['--variable=includedir', 'libpq']);
   if (system && fs.existsSync(path.join(system, 'libpq-fe.h'))) return [system];
   throw new LintError(
-    'libpq-fe.h was not found: run `npm run build`, which fetches the source of libpq, ' +
+    'libpq-fe.h was not found: run `npx pg-conduit build`, which fetches the source of libpq, ' +
       'or install the development files of a system libpq (libpq-dev)',
   );
 }
@@ -170,7 +152,7 @@ async function main(args) {
   const unknown = args.find((arg) => !known.includes(arg));
   if (unknown) throw new LintError(`unknown option ${unknown}: use ${known.join(', ')}`);
   if (args.includes('--install')) {
-    install();
+    ensureRequirements(REQUIREMENTS);
     return;
   }
   const source = path.join(ROOT, 'src');
@@ -182,6 +164,7 @@ async function main(args) {
 }
 
 main(process.argv.slice(2)).catch((error) => {
-  console.error(error instanceof LintError ? `lint-native: ${error.message}` : error);
+  const isPlain = error instanceof LintError || error instanceof PythonToolsError;
+  console.error(isPlain ? `lint-native: ${error.message}` : error);
   process.exitCode = 1;
 });
