@@ -43,19 +43,32 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {boolean} seesCopyErrors an error in the data of a COPY is known before they end
  */
 
+const BUILD_HINT =
+  'Run `npx pg-conduit build` where it is installed: that compiles one from the source in the ' +
+  'package, and needs a C++ compiler, make and Python 3';
+
+/** @param {string} message of node-gyp-build or of the system's loader */
+function platformOf(message) {
+  const libc = process.platform === 'linux' && /\blibc=(\w+)/.exec(message);
+  return `${process.platform}-${process.arch}${libc ? ` (${libc[1]})` : ''}`;
+}
+
 /** @returns {Binding} */
 function loadBinding() {
   try {
     return load(root);
   } catch (error) {
-    const { message } = /** @type {Error} */ (error);
-    // A libpq that is refused has said so itself.
-    if (!message.startsWith('No native build was found')) throw error;
-    throw new Error(
-      `pg-conduit has no binary for ${process.platform}-${process.arch}: run "npm run build" in ` +
-        'its folder, with a C++ compiler, make and python3 installed',
-      { cause: error },
-    );
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    let complaint;
+    if (message.startsWith('No native build was found')) {
+      complaint = `pg-conduit has no binary for ${platformOf(message)}`;
+    } else if (code === 'ERR_DLOPEN_FAILED') {
+      complaint = `pg-conduit has a binary that does not load here (${message})`;
+    } else {
+      // A libpq that is refused has said so itself.
+      throw error;
+    }
+    throw new Error(`${complaint}. ${BUILD_HINT}`, { cause: error });
   }
 }
 

@@ -1,0 +1,206 @@
+'use strict';
+
+// What is in the package that people install: its files, its licences, no install script; what it says
+// where it has no binary, and the command that makes one. Whether it installs and runs on a bare machine is
+// shown in test/install. Run by mocha.
+
+const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+const ROOT = path.join(__dirname, '..');
+const PACKAGE = require('../package.json');
+
+/** All that may be in it. */
+const ALLOWED = [
+  /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|binding\.gyp|package\.json)$/,
+  /^bin\/pg-conduit\.js$/,
+  /^lib\/(?:[\w-]+\/)?[\w-]+(?:\.js|\.d\.ts)$/,
+  /^src\/\w+\.(?:cc|h)$/,
+  /^docs\/[\w-]+\.md$/,
+  /^scripts\/(?:build|fetch-libpq|find-libpq|native-headers|node-gyp)\.js$/,
+  /^deps\/(?:exports\.map|libpq-peek\.c|libpq\.gyp|sanitize\.gypi)$/,
+  /^deps\/libpq-config\/(?:COPYRIGHT|pg_config_os\.h|pg_config_paths\.h)$/,
+  /^deps\/libpq-source\/Cargo\.(?:lock|toml)$/,
+  /^deps\/libpq\/(?:COPYRIGHT|version\.json)$/,
+  /^deps\/libpq\/(?:source|include|additional_include)\/.+\.[ch]$/,
+  /^prebuilds\/prebuilds\.json$/,
+  /^prebuilds\/(?:linux|darwin|win32)-(?:x64|arm64)\/pg-conduit(?:\.glibc|\.musl)?\.node$/,
+];
+
+/** What must be in it, for people and for a compiler. */
+const NEEDED = [
+  'LICENSE',
+  'THIRD-PARTY.md',
+  'README.md',
+  'CHANGELOG.md',
+  'lib/index.d.ts',
+  'bin/pg-conduit.js',
+  'deps/libpq-config/COPYRIGHT',
+  'deps/libpq/version.json',
+  'deps/libpq/source/src/interfaces/libpq/fe-exec.c',
+];
+
+/** @param {string} script @param {string[]} args @param {import('node:child_process').SpawnSyncOptions} [options] */
+function runNode(script, args, options) {
+  const run = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', ...options });
+  return { status: run.status, stdout: `${run.stdout}`, stderr: `${run.stderr}` };
+}
+
+describe('the published package', () => {
+  /** @type {string[]} */
+  let files;
+
+  before(() => {
+    // Scripts would build, and look for prebuilds: here the list counts.
+    const run = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      shell: process.platform === 'win32',
+    });
+    assert.equal(run.status, 0, run.stderr);
+    const packed = JSON.parse(run.stdout);
+    // A list, and from npm 12 on an object of packages.
+    const [{ files: list }] = Object.values(packed);
+    files = list.map(({ path: name }) => name);
+  });
+
+  it('has what it needs, and no tests, benches or examples', () => {
+    const others = files.filter((name) => !ALLOWED.some((pattern) => pattern.test(name)));
+    assert.deepEqual(others, []);
+    for (const name of NEEDED) assert.ok(files.includes(name), name);
+  });
+
+  it('has every file that its JavaScript requires', () => {
+    for (const name of files.filter((one) => one.endsWith('.js'))) {
+      const text = fs.readFileSync(path.join(ROOT, name), 'utf8');
+      for (const [, wanted] of text.matchAll(/require\('(\.[^']+)'\)/g)) {
+        const resolved = require.resolve(path.join(ROOT, path.dirname(name), wanted));
+        const relative = path.relative(ROOT, resolved).replaceAll(path.sep, '/');
+        assert.ok(files.includes(relative), `${name} requires ${wanted}`);
+      }
+    }
+  });
+
+  it('has the source files that its gyp files name', () => {
+    const text = fs.readFileSync(path.join(ROOT, 'deps', 'libpq.gyp'), 'utf8');
+    const folders = Object.fromEntries(
+      [...text.matchAll(/'(\w+_dir)': '(.+)',/g)].map(([, name, folder]) => [name, folder]),
+    );
+    const sources = [...text.matchAll(/'<\((\w+)\)\/([\w-]+\.c)'/g)];
+    assert.ok(sources.length > 60);
+    for (const [, folder, name] of sources) {
+      assert.ok(files.includes(`deps/${folders[folder]}/${name}`), name);
+    }
+  });
+
+  it('names the licence of each part that is compiled in', () => {
+    const text = fs.readFileSync(path.join(ROOT, 'THIRD-PARTY.md'), 'utf8');
+    for (const part of ['libpq', 'node-addon-api', 'libc++', 'Zig', 'GNU C Library']) {
+      assert.match(text, new RegExp(`^## .*${part.replaceAll('+', '\\+')}`, 'm'));
+    }
+    const folder = path.dirname(require.resolve('node-addon-api/package.json'));
+    const [permission] = fs
+      .readFileSync(path.join(folder, 'LICENSE.md'), 'utf8')
+      .match(/Permission is hereby granted[^]*/);
+    const words = (some) => some.replace(/^> ?/gm, '').split(/\s+/).filter(Boolean).join(' ');
+    assert.ok(words(text).includes(words(permission)), 'the licence of node-addon-api');
+  });
+
+  it('has no script that npm would run where it is installed', () => {
+    for (const name of ['preinstall', 'install', 'postinstall']) {
+      assert.ok(!(name in PACKAGE.scripts), name);
+    }
+    // With a binding.gyp npm makes an install script up.
+    assert.equal(PACKAGE.gypfile, false);
+    const { packages } = require('../package-lock.json');
+    const dependencies = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev);
+    assert.ok(dependencies.length >= Object.keys(PACKAGE.dependencies).length);
+    const scripted = dependencies.filter(([, entry]) => entry.hasInstallScript);
+    assert.deepEqual(scripted, []);
+  });
+
+  it('has no script that npm runs before another by accident', () => {
+    // `npm run prebuild` makes prebuilt binaries; npm would also run it before a script `build`.
+    assert.ok('prebuild' in PACKAGE.scripts && !('build' in PACKAGE.scripts));
+  });
+});
+
+describe('without a binary', () => {
+  /** @type {string} */
+  let folder;
+
+  before(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'published-test-'));
+    for (const name of ['lib', 'package.json', 'bin', 'scripts', 'src', 'deps', 'binding.gyp']) {
+      fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+    }
+    fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'), 'junction');
+  });
+
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  const load = () => runNode('-e', ['require("./lib")'], { cwd: folder });
+
+  it('names the platform, and the command that makes one', () => {
+    const { status, stderr } = load();
+    assert.equal(status, 1);
+    const platform = `${process.platform}-${process.arch}`;
+    assert.match(stderr, new RegExp(`Error: pg-conduit has no binary for ${platform}\\b`));
+    assert.match(stderr, /Run `npx pg-conduit build` where it is installed/);
+    assert.match(stderr, /needs a C\+\+ compiler, make and Python 3/);
+  });
+
+  it('says so of one that does not load, too', () => {
+    const binary = path.join(folder, 'build', 'Release', 'pg_conduit.node');
+    fs.mkdirSync(path.dirname(binary), { recursive: true });
+    fs.writeFileSync(binary, 'of another machine');
+    const { status, stderr } = load();
+    fs.rmSync(path.join(folder, 'build'), { recursive: true });
+    assert.equal(status, 1);
+    assert.match(stderr, /Error: pg-conduit has a binary that does not load here \(.+\). Run `npx/);
+  });
+
+  it('tells which tools are missing before it builds', function () {
+    if (process.platform === 'win32') this.skip();
+    const env = { ...process.env, CXX: 'no-such-compiler', CC: '', MAKE: 'no-such-make' };
+    const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
+    assert.equal(run.status, 1);
+    assert.match(
+      run.stderr,
+      /lacks a C\+\+ compiler \(no-such-compiler\), make \(no-such-make\)\. Install it, e\.g\. /,
+    );
+  });
+
+  it('is not packed unless one asks for that', () => {
+    const check = (env) =>
+      runNode('scripts/prebuild.js', ['--check'], { cwd: folder, env: { ...process.env, ...env } });
+    const refused = check({});
+    assert.equal(refused.status, 1);
+    assert.match(refused.stderr, /prebuilds\/ lacks linux-x64\/.+: run `npm run prebuild`, or set/);
+    assert.equal(check({ PG_CONDUIT_PACK_WITHOUT_PREBUILDS: '1' }).status, 0);
+  });
+});
+
+describe('npx pg-conduit', () => {
+  const command = path.join(ROOT, PACKAGE.bin['pg-conduit']);
+  const USAGE = /^Usage: npx pg-conduit build /m;
+
+  it('tells how it is used', () => {
+    const { status, stdout } = runNode(command, ['--help']);
+    assert.equal(status, 0);
+    assert.match(stdout, USAGE);
+    assert.equal(runNode(command, ['--version']).stdout.trim(), PACKAGE.version);
+  });
+
+  it('takes nothing else', () => {
+    for (const args of [[], ['rebuild'], ['build', 'all'], ['build', '--fast']]) {
+      const { status, stdout, stderr } = runNode(command, args);
+      assert.equal(status, 2, args.join(' '));
+      assert.equal(stdout, '');
+      assert.match(stderr, USAGE);
+    }
+  });
+});
