@@ -1,6 +1,6 @@
 'use strict';
 
-// `pg/lib/connection-parameters`.
+// Behind paths/connection-parameters.js: what tools read of a connection string.
 
 const { parseOptions } = require('../options');
 const { toParameters } = require('./client-properties');
