@@ -2,6 +2,7 @@
 
 // Loads the addon. The only file that knows where it lies.
 
+const fs = require('node:fs');
 const path = require('node:path');
 // @ts-expect-error it comes without types
 const load = require('node-gyp-build');
@@ -10,8 +11,8 @@ const root = path.join(__dirname, '..');
 
 if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
   throw new Error(
-    'pg-conduit runs on Node.js only: Bun has no libuv poll handles and Deno does not export ' +
-      "Node's OpenSSL",
+    'pg-conduit runs on Node.js only: its addon needs the OpenSSL and the libuv of node, which Bun ' +
+      'and Deno do not have for addons',
   );
 }
 
@@ -55,6 +56,12 @@ function platformOf(message) {
 
 /** @returns {Binding} */
 function loadBinding() {
+  if (!fs.existsSync(path.join(root, 'lib', 'binding.js'))) {
+    throw new Error(
+      'pg-conduit was put into a bundle, where it cannot find its binary: make it external ' +
+        '(esbuild: --external:pg-conduit; others: docs/bundlers.md)',
+    );
+  }
   try {
     return load(root);
   } catch (error) {
