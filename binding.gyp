@@ -55,6 +55,8 @@
           'include_dirs': ['<!(node scripts/find-libpq.js --include-dir)'],
           'libraries': ['<!@(node scripts/find-libpq.js --libraries)'],
         }],
+        # <uv.h> brings <windows.h>, whose macros take the names of std::min and std::max.
+        ['OS=="win"', { 'defines': ['NOMINMAX'] }],
         ['OS=="linux"', {
           'ldflags': [
             # Relative to build/, where make links: an absolute path breaks at a space.

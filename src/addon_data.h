@@ -24,7 +24,7 @@ namespace pg_conduit {
 
 class Connection;
 
-class AddonData : public LoopTurn::Owner, public ParamReader::Pipelines {
+class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
  public:
   // Null, with a pending JavaScript error, when the environment has no loop.
   static std::shared_ptr<AddonData> Create(Napi::Env env);

@@ -17,7 +17,7 @@
 
 namespace pg_conduit {
 
-class Cancel : public SocketWatcher::Owner {
+class Cancel final : public SocketWatcher::Owner {
  public:
   // `files`: what the connection's certificates and keys stand in, or null.
   Cancel(uv_loop_t* loop, HandleCount* handles, Delivery* delivery, int32_t connection,
@@ -48,7 +48,7 @@ class Cancel : public SocketWatcher::Owner {
   std::shared_ptr<TlsFiles> files_;
   CancelPtr cancel_;
   std::unique_ptr<SocketWatcher> watcher_;
-  Work* work_ = nullptr;  // on libuv's thread pool; owns itself
+  [[maybe_unused]] Work* work_ = nullptr;  // on libuv's thread pool; owns itself
 };
 
 }  // namespace pg_conduit

@@ -18,7 +18,7 @@
 
 namespace pg_conduit {
 
-class Connector : public SocketWatcher::Owner {
+class Connector final : public SocketWatcher::Owner {
  public:
   class Owner {
    public:

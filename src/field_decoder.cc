@@ -9,6 +9,10 @@
 
 #include "binary_value.h"
 
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
 namespace pg_conduit {
 
 namespace {
@@ -72,12 +76,26 @@ bool ParseNumber(std::string_view text, Number* out) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
+#ifdef __APPLE__
+
+// The libc++ of the systems that we support has no from_chars for this. `text` ends with a NUL, as
+// all values of libpq.
 bool ParseFloat(std::string_view text, double* out) {
-  if (ParseNumber(text, out)) return true;
-  // from_chars reports overflow and underflow where strtod and JavaScript
-  // round to infinity and zero. A server does not send such text for float8.
-  return false;
+  // Strtod takes more: white space, a plus sign, hexadecimal digits.
+  if (text.empty() || std::strchr("+ \t\n\v\f\r", text[0]) != nullptr) return false;
+  if (text.find_first_of("xX") != std::string_view::npos) return false;
+  char* end = nullptr;
+  *out = strtod_l(text.data(), &end, nullptr);
+  return end == text.data() + text.size();
 }
+
+#else
+
+// from_chars reports overflow and underflow where strtod and JavaScript round to
+// infinity and zero. A server does not send such text for float8.
+bool ParseFloat(std::string_view text, double* out) { return ParseNumber(text, out); }
+
+#endif
 
 bool PutText(std::string_view text, Delivery* delivery, uint64_t* cell) {
   TextRef ref;

@@ -67,7 +67,7 @@ bool SpeaksUtf8(const PGconn* conn);
 // Of a Sync that nobody waits for.
 constexpr int32_t kNoSlot = -1;
 
-class Pipeline : public SocketWatcher::Owner {
+class Pipeline final : public SocketWatcher::Owner {
  public:
   // `conn` is connected and in non-blocking pipeline mode; `files` that it names, or null.
   Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
