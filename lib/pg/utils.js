@@ -4,7 +4,12 @@
 
 const { escapeIdentifier, escapeLiteral } = require('../escape');
 const { defaults } = require('./defaults');
-const { prepareValue } = require('../types/prepare-value');
+const { prepareValue: prepare } = require('../types/prepare-value');
+
+/** By itself, with one argument: others give it to map(). @param {unknown} value */
+function prepareValue(value) {
+  return prepare(value, defaults);
+}
 
 /**
  * @param {any} config a text, or { text, values, … }
@@ -19,10 +24,5 @@ function normalizeQueryConfig(config, values, callback) {
   return normalized;
 }
 
-module.exports = {
-  // By itself: others give it to map().
-  prepareValue: (/** @type {unknown} */ value) => prepareValue(value, defaults),
-  normalizeQueryConfig,
-  escapeIdentifier,
-  escapeLiteral,
-};
+// Names alone, which ES modules can then import.
+module.exports = { prepareValue, normalizeQueryConfig, escapeIdentifier, escapeLiteral };
