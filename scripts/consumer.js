@@ -1,8 +1,8 @@
 'use strict';
 
-// Folders with a lock file of their own in which the project stands in the place of `pg`: the tools
-// of test/compat, the program of examples/written-for-pg. Installs them once, and puts the project
-// as it is now where npm would put what is published.
+// Folders with a lock file of their own in which the project is installed, mostly in the place of `pg`:
+// the tools of test/compat, the programs of test/consumers and examples/written-for-pg. Installs them
+// once, and puts the project as it is now where npm would put what is published.
 
 const { execFileSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
@@ -30,13 +30,24 @@ function installOnce(folder) {
   fs.writeFileSync(stamp, wanted);
 }
 
+/** @returns {string[]} the files of the project that npm would publish */
+function publishedFiles() {
+  const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    shell: process.platform === 'win32',
+  });
+  const [{ files }] = Object.values(JSON.parse(output.toString()));
+  return files.map((/** @type {{ path: string }} */ file) => file.path);
+}
+
 /**
  * The addon comes from the checkout, where it is built; all else is what a published package has.
- * @param {string} folder node_modules/pg of a consumer, who has the dependencies of `pg`
+ * @param {string} folder in the node_modules of a consumer, who has the project's dependencies
  */
 function placeProject(folder) {
   fs.rmSync(folder, { recursive: true, force: true });
-  for (const name of ['lib', 'package.json', ADDON, LOADER]) {
+  for (const name of [...publishedFiles(), ADDON, LOADER]) {
     fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   }
 }

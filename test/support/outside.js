@@ -153,19 +153,21 @@ function sanitizerOptions() {
 }
 
 /**
- * Runs a script of fixtures/ to its end; one that does not end is killed.
- * @param {string} name
- * @param {{ args?: string[], nodeArgs?: string[], env?: Record<string, string>,
- *   patienceMillis?: number }} [how]
+ * Runs a program to its end; one that does not end is killed.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string>, cwd?: string, patienceMillis?: number }} [how]
+ * @returns {Promise<{ code: number | null, signal: string | null, stdout: string, stderr: string }>}
  */
-async function runFixture(
-  name,
-  { args = [], nodeArgs = [], env = {}, patienceMillis = FIXTURE_PATIENCE_MILLIS } = {},
+async function runProgram(
+  command,
+  args,
+  { env = {}, cwd, patienceMillis = FIXTURE_PATIENCE_MILLIS } = {},
 ) {
-  const script = path.join(__dirname, 'fixtures', name);
-  const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
+  const child = spawn(command, args, {
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...sanitizerOptions(), ...env },
+    env: { ...process.env, ...env },
   });
   let stdout = '';
   let stderr = '';
@@ -181,12 +183,27 @@ async function runFixture(
   });
 }
 
+/**
+ * Runs a script of fixtures/ to its end.
+ * @param {string} name
+ * @param {{ args?: string[], nodeArgs?: string[], env?: Record<string, string>,
+ *   patienceMillis?: number }} [how]
+ */
+function runFixture(name, { args = [], nodeArgs = [], env = {}, patienceMillis } = {}) {
+  const script = path.join(__dirname, 'fixtures', name);
+  return runProgram(process.execPath, [...nodeArgs, script, ...args], {
+    env: { ...sanitizerOptions(), ...env },
+    patienceMillis,
+  });
+}
+
 module.exports = {
   PATIENCE_MILLIS,
   Observer,
   applicationName,
   observeServer,
   runFixture,
+  runProgram,
   seen,
   until,
 };
