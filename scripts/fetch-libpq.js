@@ -144,7 +144,7 @@ function fetchLibpq() {
   return { version: lock.libpq, fetched: true };
 }
 
-module.exports = { fetchLibpq, SourceUnavailableError };
+module.exports = { fetchLibpq, readLock, SourceUnavailableError };
 
 if (require.main === module) {
   try {
