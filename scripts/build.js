@@ -1,6 +1,6 @@
 'use strict';
 
-// Builds the addon: in a checkout `npm run build:release` and, with --if-needed, the `prepare` script call it,
+// Builds the addon: in a checkout `npm run build:release` and, with --if-needed, the script `preprepare` call it,
 // in an installed package `npx pg-conduit build` (bin/pg-conduit.js). Chooses the bundled libpq or an
 // installed one, runs node-gyp and stays silent about the compiler unless something fails.
 // docs/building.md explains.

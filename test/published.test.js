@@ -110,7 +110,8 @@ describe('the published package', () => {
   });
 
   it('has no script that npm would run where it is installed', () => {
-    for (const name of ['preinstall', 'install', 'postinstall']) {
+    // Of `prepare` it warns where the package comes from a file.
+    for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) {
       assert.ok(!(name in PACKAGE.scripts), name);
     }
     // With a binding.gyp npm makes an install script up.
