@@ -216,6 +216,9 @@ describe('examples', function () {
       await serve('server-sent-events/server.js');
       const send = (body) => fetch(`${url}/messages`, { method: 'POST', body });
       assert.match(await (await fetch(url)).text(), /EventSource/);
+      // Whose connection is kept comes again on it, and the server never ends.
+      const kept = await new Listener().open();
+      assert.equal(kept.response.headers.get('connection'), 'close');
       const listeners = await Promise.all([new Listener().open(), new Listener().open()]);
       assert.equal((await send('one\ntwo')).status, 204);
       for (const listener of listeners) assert.deepEqual(await listener.has(1), ['one\ntwo']);
@@ -240,7 +243,7 @@ describe('examples', function () {
       await send('meanwhile');
       await until('it came', () => again.messages.includes('meanwhile'));
       program.child.kill('SIGTERM');
-      await Promise.all([...listeners, again].map(({ ended }) => ended));
+      await Promise.all([kept, ...listeners, again].map(({ ended }) => ended));
       const [exitCode] = await program.closed;
       assert.equal(exitCode, 0, program.errors);
     });

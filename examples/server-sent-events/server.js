@@ -15,7 +15,12 @@ const { listen, onStop, openPlayground } = require('../playground');
 const TABLES = 'create table message (id bigserial primary key, body text not null);';
 const PAGE = fs.readFileSync(path.join(__dirname, 'page.html'));
 const PAGE_ROWS = 1000;
-const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
+/** Without the last one a browser would come again on the same connection, and close() would wait for it. */
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  connection: 'close',
+};
 
 class Feed {
   /** Who listens, and the last message that he has. @type {Map<http.ServerResponse, bigint>} */
