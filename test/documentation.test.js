@@ -112,8 +112,10 @@ describe('the documentation', function () {
     const drawings = files('docs/images', '.svg');
     assert.ok(drawings.length > 0);
     const text = PAGES.map(read).join();
+    const [, styles] = read(drawings[0]).split(/<\/?style>/);
     for (const drawing of drawings) {
       const svg = read(drawing);
+      assert.ok(svg.includes(styles), `${drawing} has other styles than ${drawings[0]}`);
       assert.match(svg, /role="img" aria-labelledby="title desc"/, drawing);
       assert.match(svg, /<title id="title">[^<]+<\/title>\s*<desc id="desc">[^<]+</, drawing);
       assert.match(svg, /prefers-color-scheme: dark/, drawing);
