@@ -30,7 +30,7 @@ const EXPERIMENTS = path.join(__dirname, 'results', 'experiments.json');
  * @property {string} id
  * @property {string} title
  * @property {string} unit
- * @property {{ name: string, latencyOnly?: boolean }[]} cases
+ * @property {{ name: string, latencyOnly?: boolean, ours?: string }[]} cases
  */
 
 /**

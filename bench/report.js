@@ -91,8 +91,10 @@ function summarize(samples, workloads, ours = OURS) {
       return result;
     });
   for (const result of results) {
+    const against = findCase(workloads, result).ours ?? ours;
     const own = results.find(
-      (one) => one.driver === ours && one.case === result.case && one.workload === result.workload,
+      (one) =>
+        one.driver === against && one.case === result.case && one.workload === result.workload,
     );
     if (!own) continue;
     result.cpuRatio = ratio(result.cpuMicros, own.cpuMicros);

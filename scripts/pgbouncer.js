@@ -68,6 +68,7 @@ function findPgBouncer(minVersion = '1.0') {
  */
 async function startPgBouncer(server, options = {}) {
   const { program, version } = findPgBouncer(options.minVersion);
+  const { maxClients = 1000 } = options;
   const identity = ordinaryUser();
   const directory = makeDirectory(identity);
   const port = options.listen ? await freePort() : SOCKET_PORT;
@@ -91,7 +92,9 @@ async function startPgBouncer(server, options = {}) {
       admin_users: server.user,
       pool_mode: options.poolMode ?? 'transaction',
       default_pool_size: options.poolSize ?? 20,
-      max_client_conn: options.maxClients ?? 1000,
+      max_client_conn: maxClients,
+      // All of them may come at once, and a unix socket refuses what its queue has no place for.
+      listen_backlog: maxClients,
       ignore_startup_parameters: 'extra_float_digits',
       ...options.settings,
     }),

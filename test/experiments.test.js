@@ -65,14 +65,24 @@ describe('npm run bench:experiments', function () {
     return { code, output, errors };
   }
 
+  /** @type {Map<string, ReturnType<typeof run>>} */
+  const runs = new Map();
+
+  /** The run of an experiment, of which there is one for all tests. */
+  async function runTiny({ id }) {
+    const file = `${id}.json`;
+    const args = ['--only', id, '--size', 'tiny'];
+    const running = runs.get(id) ?? run('experiments/run.js', [...args, '--json', file]);
+    runs.set(id, running);
+    const { code, output, errors } = await running;
+    assert.equal(code, 0, output + errors);
+    return { file, args, output };
+  }
+
   for (const experiment of EXPERIMENTS) {
     it(`runs every arm of ${experiment.id}, with right answers, and leaves no table behind`, async () => {
-      const file = `${experiment.id}.json`;
-      const args = ['--only', experiment.id, '--size', 'tiny'];
-      const { code, output, errors } = await run('experiments/run.js', [...args, '--json', file]);
-      assert.equal(code, 0, output + errors);
+      const { file, args, output } = await runTiny(experiment);
       assert.ok(output.startsWith(experiment.title), output);
-
       const { experiments } = JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8'));
       assert.deepEqual(
         experiments.map(({ title, command, ours }) => [title, command, ours]),
@@ -135,7 +145,8 @@ describe('npm run bench:experiments', function () {
   }
 
   it('has its figures on the report page, with what has been published', async () => {
-    const files = EXPERIMENTS.map(({ id }) => `${id}.json`);
+    const files = [];
+    for (const experiment of EXPERIMENTS) files.push((await runTiny(experiment)).file);
     const made = await run('page/make.js', [...files, '--output', 'page.html']);
     assert.equal(made.code, 0, made.errors);
     const browser = await launchBrowser();

@@ -20,7 +20,7 @@ const { share, timed } = require('./timed');
  */
 
 const SIZES = {
-  full: { reads: 50_000, connecting: 2000, openings: 300 },
+  full: { reads: 50_000, connecting: 1000, openings: 300 },
   tiny: { reads: 200, connecting: 5, openings: 3 },
 };
 const CONNECTIONS = 10;
@@ -143,6 +143,7 @@ module.exports = {
             isTimed: true,
             unitsPerOperation: 1,
             takesPart: ({ connects }) => Boolean(connects),
+            ours: 'pg-conduit, connecting each time',
             async run(arm, context) {
               const connect = connector(arm, context);
               const open = async (/** @type {number} */ count) => {

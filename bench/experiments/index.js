@@ -30,6 +30,7 @@
  * @property {boolean} [isTimed]
  * @property {boolean} [memoryOnly]
  * @property {number} unitsPerOperation
+ * @property {string} [ours] the arm that its ratios are against, where that of the experiment does not take part
  * @property {Record<string, string>} [published] by arm
  * @property {(arm: A) => boolean} [takesPart] without it, every arm does
  * @property {(arm: A, context: Context) => Promise<Measurement>} run throws for a wrong answer

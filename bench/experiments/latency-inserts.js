@@ -26,7 +26,7 @@ const SIZES = {
     near: { inserts: 10_000, inTurn: 10_000, millis: 500 },
     many: { rows: 1_000_000, inTurn: 20_000, pipelined: 200_000 },
     parents: 1000,
-    farParents: { pool: 200, single: 20 },
+    farParents: { pool: 200, single: 10 },
   },
   tiny: {
     roundTripMillis: 4,
@@ -168,6 +168,7 @@ module.exports = {
             ...common,
             name: `${format(parents + 1)} selects of an ORM`,
             takesPart: selects,
+            ours: SELECTING[0].name,
             run: (arm, { places }) =>
               measureRelations(
                 arm,
@@ -199,6 +200,7 @@ module.exports = {
             ...common,
             name: `${format(parents + 1)} selects of an ORM`,
             takesPart: selects,
+            ours: SELECTING[0].name,
             run: (arm, { server }) => measureRelations(arm, server, parents),
           },
           {

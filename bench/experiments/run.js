@@ -206,7 +206,7 @@ async function main() {
           id,
           title: name,
           unit,
-          cases: cases.map((one) => ({ name: one.name })),
+          cases: cases.map((one) => ({ name: one.name, ours: one.ours })),
         })),
         drivers,
         results,

@@ -4,14 +4,33 @@
 // by one-connection.js.
 
 const fs = require('node:fs');
+const { setTimeout: delay } = require('node:timers/promises');
 const { withClient } = require('../tables');
 
 const BACKENDS = `
   select pid from pg_stat_activity
-  where backend_type = 'client backend' and datname = current_database() and pid <> pg_backend_pid()`;
+  where application_name = current_setting('application_name') and pid <> pg_backend_pid()`;
+
+const OTHERS = `
+  select count(*)::int as count from pg_stat_activity
+  where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+/** A server of somebody's own has others all the time. */
+const PATIENCE_MILLIS = 5000;
 
 /**
- * @param {import('.').Target} server on this machine, and with no clients but those that are measured
+ * What backends have in common is divided among all that are there.
+ * @param {import('.').Target} server
+ */
+async function untilOthersHaveGone(server) {
+  const giveUpAt = Date.now() + PATIENCE_MILLIS;
+  await withClient(server, async (client) => {
+    while ((await client.query(OTHERS)).rows[0].count > 0 && Date.now() < giveUpAt) await delay(50);
+  });
+}
+
+/**
+ * Of the backends with the application_name of this process.
+ * @param {import('.').Target} server on this machine
  * @param {number[]} others processes that are counted too
  * @returns {Promise<number | undefined>} undefined where it cannot be read
  */
@@ -39,4 +58,4 @@ function readPss(pid) {
   return 1024 * Number(kibibytes);
 }
 
-module.exports = { readServerMemory };
+module.exports = { readServerMemory, untilOthersHaveGone };

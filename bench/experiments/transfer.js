@@ -18,7 +18,7 @@ const { timed } = require('./timed');
  */
 
 const SIZES = {
-  full: { oneWayMillis: 50, millis: 2000 },
+  full: { oneWayMillis: 50, millis: 1200 },
   tiny: { oneWayMillis: 2, millis: 0 },
 };
 const [FROM, TO] = [1, 2];

@@ -75,6 +75,7 @@ function comparable({ workloads, results }, metric) {
   return results.filter((result) => {
     const workload = workloads.find(({ id }) => id === result.workload);
     const found = workload?.cases?.find(({ name }) => name === result.case);
+    if (found?.ours !== undefined) return false; // its ratios say how much better another is
     return result.series === undefined && !(metric.load && found?.latencyOnly);
   });
 }

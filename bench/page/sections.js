@@ -68,7 +68,8 @@ function isLine({ series, x }, all) {
  */
 function buildCase(figures, workload, title, id) {
   const { results } = figures;
-  const latencyOnly = workload.cases?.find(({ name }) => name === title)?.latencyOnly;
+  const found = workload.cases?.find(({ name }) => name === title);
+  const latencyOnly = found?.latencyOnly;
   const present = Object.values(METRICS).filter(
     (metric) => !(metric.load && latencyOnly) && results.some((result) => result[metric.key]),
   );
@@ -101,11 +102,12 @@ function buildCase(figures, workload, title, id) {
   for (const column of latencies) Object.assign(column, { name, divisor });
   if (latencies.length < 2) addPlot(latencies, { kind: 'bars', title: latencies[0]?.metric.name });
   else addPlot(latencies, { kind: 'latency', title: 'Latency, p50 (ring) to p99 (diamond)' });
-  return { id, title, plots, tables: [caseTable(figures, columns, title)] };
+  const ours = found?.ours ?? figures.ours;
+  return { id, title, plots, tables: [caseTable({ ...figures, ours }, columns, title)] };
 }
 
 /**
- * @param {Figures} figures
+ * @param {Figures} figures with the results of this case, and the driver that its ratios are against
  * @param {{ metric: Metric, name: string, divisor: number }[]} columns
  * @param {string} title
  * @returns {Table}

@@ -26,6 +26,7 @@
  * @property {boolean} [latencyOnly] throughput is given, so that CPU and throughput say little
  * @property {boolean} [memoryOnly] only `memoryBytes` is measured, in a process of its own
  * @property {boolean} [isTimed] what counts is `timeMillis`, and not how often it can be done
+ * @property {string} [ours] the driver that its ratios are against, where that is another one than elsewhere
  * @property {Record<string, string>} [published] by driver, what others have told of it
  * @property {boolean} [full] not with --quick
  * @property {boolean} [once] with --quick in the first round only
