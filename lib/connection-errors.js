@@ -50,6 +50,13 @@ const WHAT_TO_DO = Object.freeze({
   53300: 'the server has no connection left: lower the max of the pools, or use a pooler',
 });
 
+/** Of PgBouncer, which says so in English everywhere. */
+const STARTUP_PARAMETER = /^unsupported startup parameter/;
+const NO_STARTUP_PARAMETER =
+  'a pooler takes no such settings at the start of a session (options, statement_timeout, …): set them ' +
+  'for the role (ALTER ROLE … SET …) or by SET LOCAL in transactions. In ignore_startup_parameters ' +
+  'of PgBouncer they are passed over, without effect';
+
 /** No connection that is as safe as was asked for. */
 const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
 
@@ -139,7 +146,10 @@ function connectError(message) {
     /** @type {Record<string, string>} */
     const fields = { S: said[1], C: said[2], M: said[3] };
     const detail = DETAIL.exec(text)?.[1];
-    const hint = HINT.exec(text)?.[1] ?? /** @type {any} */ (WHAT_TO_DO)[said[2]];
+    const advice = STARTUP_PARAMETER.test(said[3])
+      ? NO_STARTUP_PARAMETER
+      : /** @type {any} */ (WHAT_TO_DO)[said[2]];
+    const hint = HINT.exec(text)?.[1] ?? advice;
     if (detail !== undefined) fields.D = detail;
     if (hint !== undefined) fields.H = hint;
     if (location !== null) {

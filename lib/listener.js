@@ -10,6 +10,7 @@ const { Client, POOL, connectionOf } = require('./client');
 const { isTransient } = require('./connection-errors');
 const { DatabaseError, ParameterError, PoolError, copyError } = require('./errors');
 const { escapeIdentifier } = require('./escape');
+const { checkListening } = require('./listen-check');
 const { TimeLimit } = require('./time-limit');
 
 /**
@@ -290,6 +291,12 @@ class Listener {
 
   // --- The connection -------------------------------------------------------------
 
+  /** @param {(error: Error) => void} onLost @returns {Client} that is not connected */
+  #newClient(onLost) {
+    const side = { settings: this.#settings, registry: this.#registry, onLost };
+    return new Client({ [POOL]: { ...side, onSettled() {}, onClosed() {} } });
+  }
+
   #connect() {
     if (this.#client !== undefined) return;
     if (!this.#backoff.isOver) {
@@ -297,26 +304,26 @@ class Listener {
       this.#updateLoopRef();
       return;
     }
-    /** @type {Client} */
-    const client = new Client({
-      [POOL]: {
-        settings: this.#settings,
-        registry: this.#registry,
-        onSettled() {},
-        onLost: (/** @type {Error} */ error) => this.#onDown(client, error),
-        onClosed() {},
-      },
-    });
+    const client = this.#newClient((error) => this.#onDown(client, error));
     client.on('notification', (message) => {
       this.#inbox.push(message);
       this.#dispatchSoon();
     });
     this.#client = client;
     this.#updateLoopRef();
-    client.connect()?.then(
+    this.#open(client).then(
       () => this.#onConnected(client),
-      (error) => this.#onDown(client, error),
+      (error) => {
+        connectionOf(client).destroy();
+        this.#onDown(client, error);
+      },
     );
+  }
+
+  /** @param {Client} client */
+  async #open(client) {
+    await client.connect();
+    await checkListening(client, () => this.#newClient(() => {}));
   }
 
   /** @param {Client} client */

@@ -63,6 +63,7 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {((message: string, ...more: any[]) => void) | undefined} log
  * @property {PromiseConstructor | undefined} Promise
  * @property {(new (config: any) => import('./client').Client) | undefined} Client
+ * @property {boolean} losesStatements a pooler was found that does not know prepared statements
  * @property {((side: object) => import('./client').Client) | undefined} [makeClient] set by a pool
  *   whose clients are of a class of the user's
  *
@@ -251,7 +252,12 @@ function parseOptions(config) {
   addDefaults(options);
 
   /** @type {any} */
-  const settings = { conninfo: {}, serverSettings: {}, password: undefined };
+  const settings = {
+    conninfo: {},
+    serverSettings: {},
+    password: undefined,
+    losesStatements: false,
+  };
   for (const [name, { default: value }] of Object.entries(SETTINGS)) settings[name] = value;
   /** @type {Target} */
   const target = { settings, conninfo: settings.conninfo, options, ssl: [] };

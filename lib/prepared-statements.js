@@ -6,6 +6,7 @@
 
 const delivery = require('./delivery');
 const { DatabaseError } = require('./errors');
+const { LostStatements } = require('./lost-statements');
 const { Housekeeping } = require('./query');
 const { StatementCache } = require('./statement-cache');
 const { epochChange } = require('./statement-class');
@@ -29,6 +30,7 @@ class PreparedStatements {
   #syncs;
   #settings;
   #isStaleUntilEnd = false;
+  #lost;
 
   /**
    * @param {Connection} connection
@@ -39,6 +41,7 @@ class PreparedStatements {
     this.#connection = connection;
     this.#syncs = syncs;
     this.#settings = settings;
+    this.#lost = new LostStatements(connection, settings);
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
   }
 
@@ -56,7 +59,8 @@ class PreparedStatements {
   /** @param {Query} query */
   #find(query) {
     const { prepare, prepareThreshold } = this.#settings;
-    if (!(query.prepare ?? prepare)) return undefined;
+    if (!(query.prepare ?? prepare) || query.info.isNeverPrepared) return undefined;
+    if (!this.#lost.mayPrepare) return undefined;
     const known = this.cache.find(query.text);
     if (known !== undefined) {
       // Whoever follows a Parse that fails must be able to go again, which only
@@ -103,6 +107,7 @@ class PreparedStatements {
     // Of several statements only the last tag is known here.
     if (query.results !== undefined) this.#applyTag('SET');
     else if (query.tag !== '') this.#applyTag(query.tag);
+    this.#lost.synced();
   }
 
   /** @param {string} tag of a command that is done */
@@ -123,14 +128,21 @@ class PreparedStatements {
    * @param {Error} error
    */
   isToBlame(query, error) {
-    if (query.statement === undefined || !(error instanceof DatabaseError)) return false;
+    const { statement, info } = query;
+    if (statement === undefined || !(error instanceof DatabaseError)) return false;
     if (isOfDroppedType(error)) return true;
     // The same errors may come from inside the statement, after it has done (and, in a procedure,
     // committed) something; they have a context then.
-    if (error.where !== undefined || query.info.mayCommitInside) return false;
-    if (error.code === '26000') return !query.parseFailed;
+    if (error.where !== undefined || info.mayCommitInside) return false;
+    if (error.code === '26000') {
+      if (statement.isReady && !statement.isRetired) this.#lost.found();
+      return !query.parseFailed;
+    }
     // By the routine: the message is translated.
-    return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+    const isStale = error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+    // Just parsed, it is out of date: a pooler has another one that it takes for the same.
+    if (isStale && query.leads) info.isNeverPrepared = true;
+    return isStale;
   }
 
   /**

@@ -77,6 +77,8 @@ class StatementInfo {
     this.rows = 0;
     /** So many of its next uses get no company in their Sync. */
     this.usesAlone = 0;
+    /** A pooler executes something older for it. */
+    this.isNeverPrepared = false;
   }
 
   /** It would have others run twice. */

@@ -14,6 +14,8 @@ const { freePort, makeDirectory, ordinaryUser } = require('./throw-away');
 
 const START_TIMEOUT_MILLIS = 20_000;
 const SOCKET_PORT = 6432;
+/** Where build-pgbouncer.js puts one. */
+const BUILT = path.join(__dirname, '..', 'build', 'pgbouncer', 'pgbouncer');
 
 /**
  * @typedef {import('./database').ConnectionConfig} ConnectionConfig
@@ -25,6 +27,7 @@ const SOCKET_PORT = 6432;
  * @property {boolean} [listen] at a free port of 127.0.0.1; else at a unix socket only
  * @property {Record<string, string | number>} [settings] others of pgbouncer.ini
  * @property {string} [minVersion] such as "1.21", which brought prepared statements in transaction mode
+ * @property {string} [program] this one, and no other
  *
  * @typedef {object} PgBouncer
  * @property {ConnectionConfig} config to connect to
@@ -36,16 +39,16 @@ const SOCKET_PORT = 6432;
  */
 
 /**
- * That of PGBOUNCER, of PATH, or where distributions put it.
+ * That of PGBOUNCER, of PATH, where distributions put it, or one that was built here.
  * @param {string} [minVersion]
+ * @param {string} [given] the only one that will do
  * @returns {{ program: string, version: string }}
  */
-function findPgBouncer(minVersion = '1.0') {
-  const { PGBOUNCER, PATH = '' } = process.env;
+function findPgBouncer(minVersion = '1.0', given = process.env.PGBOUNCER) {
+  const { PATH = '' } = process.env;
   const folders = [...PATH.split(path.delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'];
-  const candidates = PGBOUNCER
-    ? [PGBOUNCER]
-    : folders.filter(Boolean).map((folder) => path.join(folder, 'pgbouncer'));
+  const found = folders.filter(Boolean).map((folder) => path.join(folder, 'pgbouncer'));
+  const candidates = given ? [given] : [...found, BUILT];
   const seen = new Set();
   for (const program of candidates.filter((name) => fs.existsSync(name))) {
     const output = execFileSync(program, ['--version'], { encoding: 'utf8' });
@@ -55,9 +58,9 @@ function findPgBouncer(minVersion = '1.0') {
     }
     seen.add(version);
   }
-  const found = seen.size > 0 ? `; here is ${[...seen].join(', ')}` : '';
+  const others = seen.size > 0 ? `; here is ${[...seen].join(', ')}` : '';
   throw new Error(
-    `No PgBouncer ${minVersion} or later${found}: install it (apt install pgbouncer), or name one in PGBOUNCER`,
+    `No PgBouncer ${minVersion} or later${others}: install it (apt install pgbouncer), or name one in PGBOUNCER`,
   );
 }
 
@@ -67,7 +70,7 @@ function findPgBouncer(minVersion = '1.0') {
  * @returns {Promise<PgBouncer>}
  */
 async function startPgBouncer(server, options = {}) {
-  const { program, version } = findPgBouncer(options.minVersion);
+  const { program, version } = findPgBouncer(options.minVersion, options.program);
   const { maxClients = 1000 } = options;
   const identity = ordinaryUser();
   const directory = makeDirectory(identity);
@@ -180,4 +183,4 @@ function accepts(address) {
   });
 }
 
-module.exports = { findPgBouncer, startPgBouncer };
+module.exports = { BUILT, findPgBouncer, startPgBouncer };
