@@ -260,17 +260,25 @@ describe('behind PgBouncer', function () {
 
       it(`${kind.name}: in a transaction it is an error, and the next one works`, async () => {
         const pooler = await start(kind, { poolMode: 'transaction', poolSize: 2 });
-        const one = await newClient(pooler);
-        const other = await newClient(pooler);
+        const [one, ...others] = await Promise.all([1, 2, 3].map(() => newClient(pooler)));
         for (let use = 0; use < 3; ++use) await one.query(text, [0]);
-        // The other one has the session that it was prepared in.
-        await other.query('begin');
-        await other.query('select 1');
+        // The others have both sessions of the server, and keep the one that it was prepared in.
+        const prepared = await outside.query(
+          `select pid from pg_stat_activity where query = '${text}' and datname = current_database()`,
+        );
+        const [{ pid }] = prepared.rows;
+        const pids = [];
+        for (const client of others) {
+          await client.query('begin');
+          pids.push((await client.query('select pg_backend_pid() as pid')).rows[0].pid);
+        }
+        const keeper = others[pids.indexOf(pid)];
+        await others.find((client) => client !== keeper).query('rollback');
         await one.query('begin');
         const error = await errorOf(one.query(text, [1]));
         assert.deepEqual([error.code, error.outcome], ['26000', 'not-run']);
         await one.query('rollback');
-        await other.query('rollback');
+        await keeper.query('rollback');
         for (let i = 0; i < 3; ++i) {
           await one.query('begin');
           assert.deepEqual((await one.query(text, [i])).rows, [{ i }]);
