@@ -264,7 +264,7 @@ describe('behind PgBouncer', function () {
         for (let use = 0; use < 3; ++use) await one.query(text, [0]);
         // The others have both sessions of the server, and keep the one that it was prepared in.
         const prepared = await outside.query(
-          `select pid from pg_stat_activity where query = '${text}' and datname = current_database()`,
+          `select pid from pg_stat_activity where query = '${text}' order by query_start desc limit 1`,
         );
         const [{ pid }] = prepared.rows;
         const pids = [];
