@@ -86,6 +86,7 @@ module.exports = [
       'test/bench-report.test.js',
       'test/experiments.test.js',
       'test/live-page.test.js',
+      'test/support/live-page.js',
     ],
     languageOptions: { globals: globals.browser },
   },

@@ -42,7 +42,7 @@ function request(show) {
 }
 
 function drawAndTell() {
-  if (!isPending) return;
+  if (!isPending || isPaused) return;
   isPending = false;
   drawn = history.copy();
   for (const panel of panels) panel.draw(drawn);
@@ -71,7 +71,7 @@ byId('pause').addEventListener('click', ({ currentTarget }) => {
   isPaused = !isPaused;
   currentTarget.setAttribute('aria-pressed', String(isPaused));
   showState();
-  if (!isPaused) request(drawAndTell);
+  request(drawAndTell);
 });
 
 showWhenOpened(history);
@@ -83,12 +83,12 @@ new Feed('/live/events', {
     connections ??= new Connections(limits, point);
     history.greet(greeting);
     load.greet(greeting);
-    if (!isPaused) request(drawAndTell);
+    request(drawAndTell);
   },
   sample(sample) {
     history.add(sample);
     load.tell(sample.queries);
-    if (!isPaused) request(drawAndTell);
+    request(drawAndTell);
   },
   load(change) {
     load.change(change);

@@ -1,0 +1,118 @@
+'use strict';
+
+// What the live page of `npm start` shows, read in the browser. Used by live-page.test.js.
+
+const fs = require('node:fs');
+const { setTimeout: delay } = require('node:timers/promises');
+
+const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** @typedef {import('playwright-core').Page} Page */
+
+/**
+ * All figures that are shown, by panel, as numbers; NaN where there is none.
+ * @param {Page} page
+ */
+function readFigures(page) {
+  return page.evaluate(() => {
+    const number = (text) => Number(text.replaceAll(',', '') || NaN);
+    const figures = {};
+    for (const panel of document.querySelectorAll('.panels .panel')) {
+      figures[panel.id] = [...panel.querySelectorAll('.value')].map((value) =>
+        number(value.textContent),
+      );
+    }
+    const rows = [...document.querySelectorAll('#connections tbody tr')];
+    figures.connections = rows.map((row) =>
+      [...row.cells].map((cell) => number(cell.textContent)).slice(1),
+    );
+    return figures;
+  });
+}
+
+/** @param {Page} page @param {(figures: any) => boolean} is */
+async function figuresThat(page, is) {
+  for (;;) {
+    const figures = await readFigures(page);
+    if (is(figures)) return figures;
+    await delay(50);
+  }
+}
+
+/** @param {Page} page */
+function loadedFigures(page) {
+  return figuresThat(page, ({ latency }) => latency[0] > 0);
+}
+
+/**
+ * How many points of each chart have the colour of its first line.
+ * @param {Page} page
+ * @returns {Promise<number[]>}
+ */
+function readLines(page) {
+  return page.evaluate(() => {
+    const color = getComputedStyle(document.body).getPropertyValue('--blue').match(/\w\w/g);
+    const [red, green, blue] = color.map((part) => parseInt(part, 16));
+    return [...document.querySelectorAll('.chart canvas')].map((canvas) => {
+      // Of a copy, since the browser warns of what reads the page's own.
+      const { width, height } = canvas;
+      const copy = new OffscreenCanvas(width, height).getContext('2d', {
+        willReadFrequently: true,
+      });
+      copy.drawImage(canvas, 0, 0);
+      const { data } = copy.getImageData(0, 0, width, height);
+      let points = 0;
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) ++points;
+      }
+      return points;
+    });
+  });
+}
+
+/**
+ * As WCAG defines it.
+ * @param {Page} page
+ * @param {string} ground @param {string[]} others variables of the page's colours
+ * @returns {Promise<number[]>} of each
+ */
+function readContrasts(page, ground, others) {
+  return page.evaluate(
+    ([first, ...names]) => {
+      const style = getComputedStyle(document.documentElement);
+      const luminance = (name) => {
+        const parts = style.getPropertyValue(name).match(/\w\w/g);
+        const [red, green, blue] = parts.map((part) => {
+          const value = parseInt(part, 16) / 255;
+          return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+      };
+      const below = luminance(first);
+      return names.map((name) => {
+        const above = luminance(name);
+        return (Math.max(above, below) + 0.05) / (Math.min(above, below) + 0.05);
+      });
+    },
+    [ground, ...others],
+  );
+}
+
+/**
+ * @param {Page} page
+ * @returns {Promise<unknown[]>} rules of axe-core, all that it has, and where they are broken
+ */
+async function readViolations(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target)]);
+}
+
+module.exports = {
+  figuresThat,
+  loadedFigures,
+  readContrasts,
+  readFigures,
+  readLines,
+  readViolations,
+};
