@@ -82,7 +82,11 @@ function checkLocks() {
   for (const folder of LOCKED) {
     try {
       // It compares both files before it would do anything.
-      run('npm', ['ci', '--dry-run', '--ignore-scripts'], path.join(ROOT, folder));
+      run(
+        'npm',
+        ['ci', '--dry-run', '--ignore-scripts', '--loglevel=error'],
+        path.join(ROOT, folder),
+      );
     } catch (/** @type {any} */ error) {
       const [reason] = error.stderr.match(/(Missing|Invalid): .*/) ?? [error.message];
       throw new Error(`${folder}: run \`npm install\` there. ${reason}`, { cause: error });
