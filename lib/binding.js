@@ -11,8 +11,8 @@ const root = path.join(__dirname, '..');
 
 if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
   throw new Error(
-    'pg-conduit runs on Node.js only: its addon needs the OpenSSL and the libuv of node, which Bun ' +
-      'and Deno do not have for addons',
+    'pg-conduit runs on Node.js only: Bun has no OpenSSL for addons, and Deno does not export ' +
+      'OpenSSL and libuv',
   );
 }
 
