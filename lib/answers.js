@@ -16,6 +16,7 @@ const { DatabaseError } = require('./errors');
 /** PQTRANS_IDLE; above it are the states of a transaction. */
 const TRANSACTION_IDLE = 0;
 const QUERY_CANCELED = '57014';
+const READ_ONLY = '25006';
 const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 
 class Answers {
@@ -153,6 +154,7 @@ class Answers {
       if (!query.isStreamed) query.result = undefined;
       return;
     }
+    if (error instanceof DatabaseError && error.code === READ_ONLY) this.#owner.onReadOnly?.();
     // What it committed before it failed is there to stay.
     if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
     query.reject(error);

@@ -47,6 +47,7 @@ const { TypeOverrides } = require('./types/type-overrides');
  * @property {StatementRegistry} registry
  * @property {(work: import('./query').Query | import('./batch').Batch) => boolean} onUnsent
  * @property {() => void} onSettled
+ * @property {() => void} [onReadOnly]
  * @property {(error: Error) => void} onLost
  * @property {() => void} onClosed
  */
@@ -121,6 +122,7 @@ class Client extends EventEmitter {
         pool?.onSettled();
         this.#onSettled();
       },
+      onReadOnly: () => pool?.onReadOnly?.(),
       onLost: (error) => {
         pool?.onLost(error);
         // Without a listener the event would end the process; its queries know already.

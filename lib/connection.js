@@ -38,6 +38,7 @@ const ticks = require('./tick-buffer');
  *   onNotification
  * @property {(work: Query | Batch) => boolean} [onUnsent] takes what another connection may send
  * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
+ * @property {() => void} [onReadOnly] the server does not let it write; the same
  */
 
 /** @param {Query | Batch} work @returns {readonly Query[]} */

@@ -281,6 +281,16 @@ export interface PoolOptions extends ClientOptions {
   poolSize?: number;
   /** Connections that stay open though idle. They are opened as they are needed. Default: 0. */
   min?: number;
+  /**
+   * Where {@link Pool.read} connects: a connection string, or options that differ from those of the pool.
+   * Standbys are preferred, and taken in random order, unless it says otherwise.
+   */
+  replicas?: string | PoolOptions;
+  /**
+   * Milliseconds that a read with {@link QueryConfig.after} waits for a standby; then the primary is
+   * asked. Default: 1000
+   */
+  catchUpMillis?: number;
   /** Queries in flight on one connection, at most; more of them wait. Default: 1024. */
   maxInFlight?: number;
   /**
@@ -359,6 +369,8 @@ export interface QueryConfig<Values = any> {
   prepare?: boolean;
   /** Whether it may share a Sync, if it runs on a pool. Default: that of the pool. */
   syncGroup?: SyncGroupMode;
+  /** For {@link Pool.read} alone: it sees what was written up to this {@link Pool.walPosition}. */
+  after?: string;
   /**
    * Gives the query up with a {@link QueryAbortedError}: what waits is taken out, what runs is cancelled at
    * the server. On a pool the query gets a connection to itself for that. Those of a batch:
@@ -1038,6 +1050,18 @@ export class Pool extends EventEmitter {
    * @param payload less than 8000 bytes. Default: empty
    */
   notify(channel: string, payload?: string): Promise<void>;
+
+  /**
+   * The pool of the option `replicas`, for what only reads; it ends with this one. Without that option it
+   * is this pool itself. Nothing else goes there, whatever its text.
+   */
+  readonly read: Pool;
+
+  /**
+   * How far it was written until now, as an LSN: for the `after` of a read that is to see it. To be asked
+   * when what was written is committed.
+   */
+  walPosition(): Promise<string>;
 
   /** Counts and states, as they are now: docs/performance.md says how to read them. */
   stats(): PoolStats;

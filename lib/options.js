@@ -58,6 +58,9 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {boolean} allowExitOnIdle
  * @property {number} leakWarningMillis 0: no warning
  * @property {string} resetQuery '': none
+ * @property {Record<string, any> | undefined} replicas options of the pool that reads
+ * @property {number} catchUpMillis
+ * @property {boolean} wantsWriter a connection that cannot write is not what was asked for
  * @property {((client: any) => unknown) | undefined} onConnect awaited before others have the connection
  * @property {((client: any, callback: (error?: any) => void) => void) | undefined} verify the same
  * @property {((message: string, ...more: any[]) => void) | undefined} log
@@ -80,6 +83,13 @@ const uses = (value, name) => limit(value, name) || Infinity;
 
 /** @type {Check} `pg` takes false for none */
 const millisOrFalse = (value, name) => (value === false ? 0 : integer(0)(value, name));
+
+/** @type {Check} where to connect, and what else is different there */
+const place = (value, name) => {
+  if (typeof value === 'string') return { connectionString: value };
+  if (typeof value !== 'object') refuse(name, 'a connection string or options', value);
+  return value;
+};
 
 /**
  * Settings of our own: check and default.
@@ -112,6 +122,8 @@ const SETTINGS = {
   allowExitOnIdle: { check: boolean, default: false },
   leakWarningMillis: { check: integer(0), default: 0 },
   resetQuery: { check: string, default: DISCARD_ALL },
+  replicas: { check: place },
+  catchUpMillis: { check: integer(0), default: 1000 },
   onConnect: { check: callable },
   verify: { check: callable },
   log: { check: callable },
@@ -347,6 +359,8 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
   }
   const seconds = Number(conninfo.connect_timeout ?? defaults.connect_timeout ?? 0);
   settings.connectTimeoutSeconds = seconds > 0 ? seconds : 0;
+  const target = conninfo.target_session_attrs ?? defaults.target_session_attrs;
+  settings.wantsWriter = target === 'read-write' || target === 'primary';
   settings.tls = applyTls([...otherSsl, ...ssl], conninfo);
   const sslmode = conninfo.sslmode ?? defaults.sslmode;
   if (conninfo.sslnegotiation === 'direct' && !/^(?:require|verify-)/.test(sslmode ?? '')) {
@@ -364,4 +378,4 @@ function checkPorts(value) {
     .join(',');
 }
 
-module.exports = { parseOptions, DISCARD_ALL };
+module.exports = { parseOptions, DISCARD_ALL, libpqKeywords };

@@ -6,6 +6,7 @@
 // affair, which is told of every change.
 
 const { Backoff } = require('./backoff');
+const { afterDelivery } = require('./delivery');
 const { Metrics } = require('./metrics');
 const { Member } = require('./pool-member');
 
@@ -75,6 +76,9 @@ class PoolConnections {
     const member = new Member(this.#settings, this.#registry, {
       onUnsent: listener.onUnsent,
       onSettled: listener.onSettled,
+      onReadOnly: () => {
+        if (member.onReadOnly()) afterDelivery(() => this.#retireIfShared(member));
+      },
       onLost: (error) => listener.onLost(member, error),
       onClosed: () => this.#onClosed(member),
     });
@@ -112,6 +116,11 @@ class PoolConnections {
     this.unshare(member);
     member.become('leaving');
     member.connection.end();
+  }
+
+  /** @param {Member} member that, lent, is looked at when it comes back */
+  #retireIfShared(member) {
+    if (this.shared.includes(member)) this.retire(member);
   }
 
   retireSpent() {

@@ -27,6 +27,8 @@ class Member {
   #uncounted = 0;
   #queriesAtLoan = 0;
   #retireAt = Infinity;
+  /** It is to write, and the server does not let it: a primary is a standby now. */
+  #isUnfit = false;
   #settings;
   #onUnsent;
 
@@ -108,7 +110,13 @@ class Member {
 
   /** Whether it has served as often as it may. */
   get isSpent() {
-    return this.#queries - this.#uncounted >= this.#settings.maxUses;
+    return this.#isUnfit || this.#queries - this.#uncounted >= this.#settings.maxUses;
+  }
+
+  /** @returns {boolean} whether it is to be replaced for that */
+  onReadOnly() {
+    this.#isUnfit = this.#settings.wantsWriter;
+    return this.#isUnfit;
   }
 
   /** @param {number} now performance.now() */

@@ -25,6 +25,7 @@ const { Listener, checkChannel, checkPayload } = require('./listener');
 const { definePoolProperties, describeOptions } = require('./pg/pool-properties');
 const { OWN_DEFAULTS, Query } = require('./query');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
+const { defineReadPool, replicaOptions } = require('./read-pool');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
@@ -56,6 +57,8 @@ class Pool extends EventEmitter {
   #registry = new StatementRegistry();
   #dispatcher;
   #listener;
+  /** @type {Pool | undefined} for the option `replicas` */
+  #read = undefined;
   /** @type {Promise<void> | undefined} */
   #ended = undefined;
 
@@ -101,6 +104,27 @@ class Pool extends EventEmitter {
     this.#listener = new Listener(settings, this.#registry, (error, client) =>
       this.#emitError(error, client),
     );
+    if (settings.replicas !== undefined) {
+      this.#read = new ReadPool(replicaOptions(config, settings), this);
+    }
+  }
+
+  /**
+   * The pool of the option `replicas`, for what only reads; without that option this one.
+   * @returns {Pool}
+   */
+  get read() {
+    return this.#read ?? this;
+  }
+
+  /** How far it was written until now, for the `after` of a read. @returns {Promise<string>} */
+  async walPosition() {
+    // On a standby, which a pool without a primary may be connected to, it is what it has replayed.
+    const { rows } = await this.query(
+      'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
+        'else pg_current_wal_insert_lsn() end::text as position',
+    );
+    return rows[0].position;
   }
 
   /** @returns {OptionError | undefined} why its class of clients cannot be had */
@@ -504,11 +528,13 @@ class Pool extends EventEmitter {
       throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
     }
     this.#settings.log?.('ending');
-    await Promise.all([this.#dispatcher.end(), this.#listener.end()]);
+    await Promise.all([this.#dispatcher.end(), this.#listener.end(), this.#read?.end()]);
     this.#hasEnded = true;
   }
 }
 
 definePoolProperties(Pool.prototype, insideOf);
+
+const ReadPool = defineReadPool(Pool, (pool) => insideOf(pool).settings);
 
 module.exports = { Pool };

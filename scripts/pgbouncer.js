@@ -150,12 +150,13 @@ async function startPgBouncer(server, options = {}) {
  * Whoever started it may be killed.
  * @param {string} program
  * @param {string[]} args
+ * @param {string} [signal] that it gets then
  * @returns {[string, string[]]}
  */
-function withParent(program, args) {
+function withParent(program, args, signal = 'KILL') {
   const setpriv = '/usr/bin/setpriv';
   if (!fs.existsSync(setpriv)) return [program, args];
-  return [setpriv, ['--pdeathsig', 'KILL', program, ...args]];
+  return [setpriv, ['--pdeathsig', signal, program, ...args]];
 }
 
 /** @param {string} text */
@@ -183,4 +184,4 @@ function accepts(address) {
   });
 }
 
-module.exports = { BUILT, findPgBouncer, startPgBouncer };
+module.exports = { BUILT, findPgBouncer, startPgBouncer, withParent };

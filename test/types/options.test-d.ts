@@ -73,6 +73,8 @@ expectAssignable<PoolOptions>({
   maxLifetimeSeconds: 3600,
   allowExitOnIdle: true,
   leakWarningMillis: 10000,
+  replicas: { host: 'standby', max: 20 },
+  catchUpMillis: 500,
   resetQuery: 'reset all',
   poolSize: 4,
   onConnect: async (client) => client.query('set work_mem = 1000'),
@@ -129,6 +131,8 @@ expectNotAssignable<ClientOptions>({ client_encoding: 'LATIN1' });
 expectNotAssignable<ClientOptions>({ types: {} });
 expectNotAssignable<PoolOptions>({ max: '4' });
 expectNotAssignable<PoolOptions>({ leakWarningMillis: '4' });
+expectAssignable<PoolOptions>({ replicas: 'postgresql://standby/db' });
+expectNotAssignable<PoolOptions>({ replicas: 4 });
 expectNotAssignable<PoolOptions>({ resetQuery: false });
 expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
 expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });

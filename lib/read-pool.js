@@ -1,0 +1,115 @@
+'use strict';
+
+// The pool of standbys that a pool with the option `replicas` has: where it connects, and reads that
+// wait until a standby has what they are to see. Used by pool.js.
+
+const { setTimeout: delay } = require('node:timers/promises');
+const { libpqKeywords } = require('./options');
+const { callBack } = require('./query-arguments');
+
+/**
+ * @typedef {import('./pool').Pool} Pool
+ * @typedef {import('./query-arguments').Callback} Callback
+ */
+
+/** Where a pool connects: of the other pool, or not at all. */
+const ELSEWHERE = [
+  ...['connectionString', 'host', 'hostaddr', 'port', 'service', 'replicas'],
+  ...['target_session_attrs', 'load_balance_hosts'],
+];
+
+/**
+ * @param {any} config of the pool
+ * @param {import('./options').Settings} settings what became of it
+ * @returns {Record<string, any>} options of the other pool
+ */
+function replicaOptions(config, { conninfo, password, replicas }) {
+  const shared = typeof config === 'object' && !(config instanceof URL) ? { ...config } : {};
+  for (const name of ELSEWHERE) delete shared[name];
+  return {
+    ...shared,
+    user: conninfo.user,
+    database: conninfo.dbname,
+    password: password ?? conninfo.password,
+    target_session_attrs: 'prefer-standby',
+    ...(libpqKeywords.has('load_balance_hosts') && { load_balance_hosts: 'random' }),
+    ...replicas,
+  };
+}
+
+/** What is asked together with a read, on the same standby. */
+const HAS_REPLAYED =
+  'select not pg_is_in_recovery() or pg_last_wal_replay_lsn() >= $1::pg_lsn as yes';
+const FIRST_PAUSE_MILLIS = 2;
+const MAX_PAUSE_MILLIS = 50;
+
+/**
+ * @param {typeof import('./pool').Pool} Pool which needs what is defined here
+ * @param {(pool: Pool) => import('./options').Settings} settingsOf
+ */
+function defineReadPool(Pool, settingsOf) {
+  /** The pool of standbys, or of whatever the option `replicas` names. */
+  return class ReadPool extends Pool {
+    #primary;
+    #catchUpMillis;
+
+    /** @param {Record<string, any>} config @param {Pool} primary */
+    constructor(config, primary) {
+      super(config);
+      this.#primary = primary;
+      this.#catchUpMillis = settingsOf(this).catchUpMillis;
+    }
+
+    /**
+     * @override
+     * @param {any} text or { text, values, after, … }
+     * @param {any} [values]
+     * @param {Callback} [callback]
+     */
+    query(text, values, callback) {
+      if (typeof text !== 'object' || text === null || text.after === undefined) {
+        return super.query(text, values, callback);
+      }
+      const { after, ...query } = text;
+      if (typeof values !== 'function' && values !== undefined) query.values = values;
+      const given = typeof values === 'function' ? values : callback;
+      const result = this.#queryAfter(query, after);
+      if (given === undefined) return result;
+      callBack(result, given);
+      return undefined;
+    }
+
+    /**
+     * On a standby that has replayed the position; after a while, on the primary.
+     * @param {Record<string, any>} query
+     * @param {string} position
+     */
+    async #queryAfter(query, position) {
+      const { signal, timeoutMillis } = query;
+      const check = { text: HAS_REPLAYED, values: [position] };
+      const givesUpAt = performance.now() + this.#catchUpMillis;
+      for (let pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
+        try {
+          const [{ rows }, result] = await this.batch([check, withoutLimits(query)], {
+            signal,
+            timeoutMillis,
+          });
+          if (rows[0].yes) return result;
+        } catch (error) {
+          // A table that is not there yet, perhaps.
+          const { index } = /** @type {{ index?: number }} */ (error);
+          if (index !== 1 || (await super.query(check)).rows[0].yes) throw error;
+        }
+        if (performance.now() + pause > givesUpAt) return this.#primary.query(query);
+        await delay(pause);
+      }
+    }
+  };
+}
+
+/** They count for the batch. @param {Record<string, any>} query */
+function withoutLimits({ signal: _signal, timeoutMillis: _timeoutMillis, ...query }) {
+  return query;
+}
+
+module.exports = { defineReadPool, replicaOptions };
