@@ -122,6 +122,45 @@ describe('a primary and its standbys', function () {
     }
   });
 
+  it('a server that does not let it write any more is left, by a pool that asks for one that does', async () => {
+    const other = await startDatabase({ own: true, listen: true });
+    try {
+      for (const { config } of [primary, other]) {
+        await ask(config, 'create table if not exists written (id int)');
+      }
+      const ports = portsOf(other, primary);
+      const pool = newPool({
+        connectionString: urlOf(ports, '?target_session_attrs=read-write'),
+        max: 2,
+      });
+      const staying = newPool({ connectionString: urlOf(ports), max: 1 });
+      const write = `insert into written values (1) returning ${PORT.slice('select '.length)}`;
+      const client = await pool.connect();
+      for (const one of [pool, staying, client]) {
+        assert.equal((await one.query(write)).rows[0].port, ports[0]);
+      }
+      await ask(other.config, 'alter system set default_transaction_read_only = on');
+      await ask(other.config, 'select pg_reload_conf()');
+      const show = 'show default_transaction_read_only';
+      for (const one of [pool, staying, client]) {
+        await until('its session knows', async () => {
+          const { rows } = await one.query(show);
+          return rows[0].default_transaction_read_only === 'on';
+        });
+        const error = await errorOf(one.query(write));
+        assert.deepEqual([error.code, error.outcome], ['25006', 'not-run']);
+      }
+      client.release();
+      for (let use = 0; use < 4; ++use) {
+        assert.equal((await pool.query(write)).rows[0].port, ports[1]);
+      }
+      assert.equal((await staying.query(PORT)).rows[0].port, ports[0]);
+    } finally {
+      await Promise.all(opened.splice(0).map((one) => one.end()));
+      await other.stop();
+    }
+  });
+
   describe('a pool with replicas', () => {
     it('reads from them by read.query(), and nothing else goes there', async () => {
       const pool = newPair({ max: 4 });
