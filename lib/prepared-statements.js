@@ -147,16 +147,15 @@ class PreparedStatements {
 
   /**
    * Whether the query's prepared statement may be out of date, though it may have run: a type of its
-   * result was dropped, which the server finds out when it writes the first row.
+   * result was dropped, which the server finds out when it writes the first row; or the server is one
+   * that does not say which routine of PostgreSQL an error is from.
    * @param {Query} query
    * @param {Error} error
    */
   isSuspect(query, error) {
-    return (
-      query.statement !== undefined &&
-      error instanceof DatabaseError &&
-      error.code === INTERNAL_ERROR
-    );
+    if (query.statement === undefined || !(error instanceof DatabaseError)) return false;
+    if (error.code === INTERNAL_ERROR) return true;
+    return error.code === '0A000' && error.routine === undefined;
   }
 
   /** @param {Statement} statement that is gone or out of date */

@@ -13,7 +13,14 @@ const { parseOptions } = require('../lib/options');
 const { OptionError } = require('..');
 
 /** Settings that no option has the name of. */
-const INTERNAL = ['conninfo', 'serverSettings', 'connectTimeoutSeconds', 'tls'];
+const INTERNAL = [
+  'conninfo',
+  'serverSettings',
+  'connectTimeoutSeconds',
+  'tls',
+  'losesStatements',
+  'wantsWriter',
+];
 
 const DECLARATIONS = fs.readFileSync(path.join(ROOT, 'lib', 'index.d.ts'), 'utf8');
 const NAMES = [
