@@ -17,11 +17,11 @@ const PACKAGE = require('../package.json');
 const ALLOWED = [
   /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|binding\.gyp|package\.json)$/,
   /^bin\/pg-conduit\.js$/,
-  /^lib\/(?:[\w-]+\/)?[\w-]+(?:\.js|\.d\.ts)$/,
+  /^lib\/(?:[\w-]+\/){0,2}[\w-]+(?:\.js|\.d\.ts)$/,
   /^src\/\w+\.(?:cc|h)$/,
   /^docs\/[\w-]+\.md$/,
   /^scripts\/(?:build|fetch-libpq|find-libpq|native-headers|node-gyp)\.js$/,
-  /^deps\/(?:exports\.map|libpq-peek\.c|libpq\.gyp|sanitize\.gypi)$/,
+  /^deps\/(?:exports\.map|libpq-(?:peek|scram)\.c|libpq\.gyp|sanitize\.gypi)$/,
   /^deps\/libpq-config\/(?:COPYRIGHT|pg_config_os\.h|pg_config_paths\.h)$/,
   /^deps\/libpq-source\/Cargo\.(?:lock|toml)$/,
   /^deps\/libpq\/(?:COPYRIGHT|version\.json)$/,
