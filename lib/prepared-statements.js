@@ -25,6 +25,9 @@ const TYPE_LOOKUPS = new Set(['getTypeInputInfo', 'getTypeBinaryInputInfo']);
 /** "unnamed portal parameter $1", in any language; before PostgreSQL 13 there is none. */
 const OF_PARAMETER = /^[^\n"]* \$\d+$/;
 
+/** What fails for the sake of a prepared statement of the user's. */
+const NAMES_ANOTHER = new Set(['EXECUTE', 'DEALLOCATE']);
+
 class PreparedStatements {
   #connection;
   #syncs;
@@ -135,7 +138,8 @@ class PreparedStatements {
     // committed) something; they have a context then.
     if (error.where !== undefined || info.mayCommitInside) return false;
     if (error.code === '26000') {
-      if (statement.isReady && !statement.isRetired) this.#lost.found();
+      const isOfOurs = !NAMES_ANOTHER.has(info.class.keyword);
+      if (isOfOurs && statement.isReady && !statement.isRetired) this.#lost.found();
       return !query.parseFailed;
     }
     // By the routine: the message is translated.
