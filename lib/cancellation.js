@@ -21,6 +21,8 @@ const GRACE_MILLIS = 2000;
 
 /** After so long without an effect it is asked once more. */
 const AGAIN_MILLIS = 100;
+/** The same where others are behind, whom a second signal would hit if the first was only slow. */
+const AGAIN_BESIDE_OTHERS_MILLIS = 1000;
 
 /** query_canceled */
 const QUERY_CANCELED = '57014';
@@ -36,7 +38,7 @@ class Cancellation {
   #reason;
   /** @type {TimeLimit | undefined} */
   #limit = undefined;
-  /** @type {NodeJS.Timeout | undefined} */
+  /** @type {TimeLimit | undefined} */
   #again = undefined;
   /** @type {() => void} */
   #resolve = () => {};
@@ -109,14 +111,16 @@ class Cancellation {
 
   /** A signal that has come before the query did hits nothing. */
   #askAgainLater() {
-    clearTimeout(this.#again);
-    this.#again = setTimeout(() => {
+    this.#again?.cancel();
+    const mayHitOthers = this.#target === undefined && this.#connection.load.sent > 1;
+    const millis = mayHitOthers ? AGAIN_BESIDE_OTHERS_MILLIS : AGAIN_MILLIS;
+    this.#again = new TimeLimit(millis, () => {
       if (this.#isBarrierSent || this.#connection.load.sent === 0) return;
       // Others wait until it is settled, but without a target something else may run by now.
       if (this.#target === undefined && this.#hasHadEffect) return;
       this.#isThrough = false;
       this.#connection.askToCancel();
-    }, AGAIN_MILLIS);
+    });
   }
 
   /** As far as can be seen. */
@@ -134,7 +138,7 @@ class Cancellation {
   /** Nothing is to be waited for any more: it is done, or the connection is gone. */
   end() {
     this.#limit?.cancel();
-    clearTimeout(this.#again);
+    this.#again?.cancel();
     this.#outbox.unblock();
     this.#resolve();
   }
