@@ -1,6 +1,7 @@
 'use strict';
 
-// Tests that know nothing of a pooler, run through one: who gets which answer, and what a promise tells.
+// Tests that know nothing of a pooler, run through one: who gets which answer, what a promise tells, and
+// the model test (npm run test:stress -- --pooler …), without what a pooler cannot do.
 
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
@@ -62,6 +63,14 @@ describe('through PgBouncer', function () {
         await pooler.stop();
         await server.stop();
       }
+    });
+  }
+
+  for (const pooler of ['newer:transaction', 'newer:session', 'forgetful:transaction']) {
+    it(`${pooler}: the model test finds nothing`, async () => {
+      const args = ['--seconds', '8', '--pooler', pooler];
+      const { code, output } = await runNode(['test/stress/run.js', ...args]);
+      assert.equal(code, 0, output);
     });
   }
 });

@@ -5,6 +5,7 @@
 
 const { Client, Pool } = require('../..');
 const { options: withServer, SCHEMA } = require('../support/connect');
+const { pooler } = require('./pooler');
 
 const SETUP = "set stress.setup = 'done'";
 /** What is set back by a text of one's own. */
@@ -56,7 +57,8 @@ function poolOptions(random) {
     ['none', 1],
   ]);
   // What sets it up must not be ended by a time limit.
-  const hasSetUp = random.chance(0.25) && given.statement_timeout === false;
+  const mayBeSetUp = given.statement_timeout === false && !pooler.sharesSessions;
+  const hasSetUp = random.chance(0.25) && mayBeSetUp;
   const byHand = hasSetUp ? `${RESET_BY_HAND}; ${SETUP}` : RESET_BY_HAND;
   return {
     isSerializable,
@@ -128,8 +130,9 @@ class PoolPlace {
     if (random.chance(0.5)) this.on.on('error', () => {});
   }
 
+  /** A pooler keeps sessions from round to round, and may close one by itself. */
   get mayBeLost() {
-    return this.round.isStormy;
+    return this.round.isStormy || pooler.isThere;
   }
 
   get isEnding() {
@@ -167,7 +170,7 @@ class ClientPlace {
   }
 
   get mayBeLost() {
-    return this.round.isStormy || this.isEnding;
+    return this.round.isStormy || this.isEnding || pooler.isThere;
   }
 
   get pool() {

@@ -11,6 +11,7 @@ const { Action } = require('./action');
 const { Ledger } = require('./ledger');
 const { Notices } = require('./notices');
 const { ClientPlace, PoolPlace } = require('./places');
+const { pooler } = require('./pooler');
 const { Random } = require('./random');
 const { PREFIX } = require('./schema');
 const { Storm, StormyRelay } = require('./storm');
@@ -186,6 +187,8 @@ class Round {
   async #end() {
     await Promise.all(this.pools.map((pool) => this.#endPool(pool)));
     await Promise.all(this.relays.map((relay) => relay.close()));
+    // Those of a pooler stay for others.
+    if (pooler.isThere) return;
     await this.#untilTrue('all sessions gone', async () => {
       const left = await this.outside.sessions();
       return left.length === 0 || left;

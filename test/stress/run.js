@@ -9,6 +9,8 @@ const { startDatabase } = require('../../scripts/database');
 const { Journal } = require('./journal');
 const { Round } = require('./round');
 const { Outside } = require('./schema');
+const { SCHEMA } = require('../support/connect');
+const { pooler, putPoolerBefore } = require('./pooler');
 
 const USAGE = `npm run test:stress -- [options]
   --seed N      which random choices; printed first and last. Default: another one each time
@@ -17,6 +19,8 @@ const USAGE = `npm run test:stress -- [options]
   --rounds R    so many rounds, however long they take
   --patience S  seconds after which an action hangs. Default: 60
   --quiet       no line for each round
+  --pooler P    through a PgBouncer: old, newer or forgetful, and its pool_mode, such as
+                newer:transaction (test/support/poolers.js); without what it cannot do
 PG_CONDUIT_TEST_SERVER=installed or embedded chooses the server.`;
 
 const { values: given } = parseArgs({
@@ -26,6 +30,7 @@ const { values: given } = parseArgs({
     round: { type: 'string' },
     rounds: { type: 'string' },
     patience: { type: 'string', default: '60' },
+    pooler: { type: 'string' },
     quiet: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -70,7 +75,8 @@ async function giveUp(hanging, outside) {
 function end() {
   if (journal.faultCount > 0) {
     console.log(journal.describeFaults());
-    console.log(`Again: npm run test:stress -- --seed ${seed} --round ${current?.number}`);
+    const more = given.pooler ? ` --pooler ${given.pooler}` : '';
+    console.log(`Again: npm run test:stress -- --seed ${seed} --round ${current?.number}${more}`);
     process.exitCode = 1;
   }
   console.log(journal.summary().join('\n'));
@@ -94,12 +100,19 @@ async function main() {
   const onStray = (what) => (error) => journal.fault(`${what}: ${error?.stack ?? error}`);
   process.on('unhandledRejection', onStray('unhandled rejection'));
   process.on('uncaughtException', onStray('uncaught exception'));
-  process.on('warning', onStray('warning'));
+  process.on('warning', (warning) => {
+    // Functions take away what the pooler has prepared.
+    if (pooler.isThere && /** @type {any} */ (warning).code === 'PG_CONDUIT_POOLER') return;
+    onStray('warning')(warning);
+  });
 
-  const database = await startDatabase({ own: true, settings: SETTINGS });
+  const settings = given.pooler ? { ...SETTINGS, search_path: `${SCHEMA},public` } : SETTINGS;
+  const database = await startDatabase({ own: true, settings });
   process.env.PG_CONDUIT_TEST_URL = database.connectionString;
   console.log(`PostgreSQL ${database.version}`);
   const outside = await Outside.open();
+  const between = given.pooler ? await putPoolerBefore(database, given.pooler) : undefined;
+  if (between !== undefined) process.env.PG_CONDUIT_TEST_URL = between.connectionString;
 
   const watch = setInterval(() => {
     const now = performance.now();
@@ -117,6 +130,7 @@ async function main() {
   }
   clearInterval(watch);
   await outside.close();
+  await between?.stop();
   await database.stop();
   end();
   // It does not keep the process alive: whoever sees it fire, is kept by something else.

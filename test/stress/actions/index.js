@@ -10,6 +10,7 @@ const { stream } = require('./rows');
 const { openScript, script } = require('./scripts');
 const { borrow, ownClient, sharedSession } = require('./sessions');
 const { transaction } = require('./transactions');
+const { pooler } = require('../pooler');
 
 /** Several at once, of one client. */
 async function together(action, pool) {
@@ -60,7 +61,8 @@ const OFTENER = 8;
 
 /** @param {keyof typeof THEMES} theme @returns {typeof ACTIONS} */
 function actionsFor(theme) {
-  return ACTIONS.map(([run, weight]) => [
+  const possible = ACTIONS.filter(([run]) => run !== listen || !pooler.sharesSessions);
+  return possible.map(([run, weight]) => [
     run,
     THEMES[theme].includes(run) ? OFTENER * weight : weight,
   ]);

@@ -7,6 +7,7 @@ const assert = require('node:assert/strict');
 const { outcomeOf } = require('../../support/outcomes');
 const { toldBy } = require('../ledger');
 const { ClientPlace, newClientPlace } = require('../places');
+const { pooler } = require('../pooler');
 const { batch, burst, one, procedure } = require('./queries');
 const { byCancel, bySignal, byTime } = require('./cancels');
 const { copyFrom, copyRows, copyTo } = require('./copies');
@@ -42,6 +43,7 @@ const CLEAN = { mark: '', locks: 0, prepared: 0, temporary: 0, cursors: 0, chann
  * @param {number} [unclosed] prepared statements that the cache has given up may still be there
  */
 async function checkSession(action, place, pool, unclosed = MAX_UNCLOSED) {
+  if (pooler.sharesSessions) return;
   const { value: result, error } = await outcomeOf(place.on.query(SESSION));
   action.settle('session', place, error);
   if (error !== undefined) return;
@@ -59,6 +61,7 @@ async function checkSession(action, place, pool, unclosed = MAX_UNCLOSED) {
 
 /** What stays in a session until somebody resets it. */
 async function pollute(action, place) {
+  if (pooler.sharesSessions) return;
   const { random } = action;
   const id = action.ledger.newId();
   const text = random.pick([
