@@ -87,6 +87,8 @@ describe('Giving up a batch', function () {
           [{ query_timeout: 60000 }, { timeoutMillis: 20 }],
         ]) {
           const db = await open(given);
+          // Connecting may take longer than that, and then nothing is sent.
+          await db.query({ text: 'select 1', timeoutMillis: 60000 });
           const error = await errorOf(db.batch([INSERT, BLOCKED], options));
           assert.equal(error.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT');
           assert.equal(error.index, undefined);
