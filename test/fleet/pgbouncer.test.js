@@ -261,20 +261,21 @@ describe('behind PgBouncer', function () {
       it(`${kind.name}: in a transaction it is an error, and the next one works`, async () => {
         const pooler = await start(kind, { poolMode: 'transaction', poolSize: 2 });
         const [one, ...others] = await Promise.all([1, 2, 3].map(() => newClient(pooler)));
+        // All in one session, whichever.
+        await one.query({ text: 'begin', prepare: false });
         for (let use = 0; use < 3; ++use) await one.query(text, [0]);
+        await one.query({ text: 'commit', prepare: false });
         // The others have both sessions of the server, and keep the one that it was prepared in.
-        const prepared = await outside.query(
-          `select pid from pg_stat_activity where query = '${text}' order by query_start desc limit 1`,
-        );
-        const [{ pid }] = prepared.rows;
-        const pids = [];
+        const prepared = `select 1 from pg_prepared_statements where statement = '${text}'`;
+        const hasIt = [];
         for (const client of others) {
-          await client.query('begin');
-          pids.push((await client.query('select pg_backend_pid() as pid')).rows[0].pid);
+          await client.query({ text: 'begin', prepare: false });
+          hasIt.push((await client.query({ text: prepared, prepare: false })).rows.length > 0);
         }
-        const keeper = others[pids.indexOf(pid)];
-        await others.find((client) => client !== keeper).query('rollback');
-        await one.query('begin');
+        assert.deepEqual([...hasIt].sort(), [false, true]);
+        const keeper = others[hasIt.indexOf(true)];
+        await others[hasIt.indexOf(false)].query({ text: 'rollback', prepare: false });
+        await one.query({ text: 'begin', prepare: false });
         const error = await errorOf(one.query(text, [1]));
         assert.deepEqual([error.code, error.outcome], ['26000', 'not-run']);
         await one.query('rollback');
