@@ -40,7 +40,9 @@ describe('through PgBouncer', function () {
   const withoutLarge = ['--invert', '--grep', 'both ways'];
 
   for (const [key, poolMode, without = []] of /** @type {[string, any, string[]?][]} */ ([
-    ['old', 'transaction', withoutLarge],
+    // In transaction mode it was seen to close a connection with many queries in flight; one at a
+    // time is tested in pgbouncer.test.js.
+    ['old', 'session', withoutLarge],
     ['newer', 'transaction'],
     ['newer', 'session'],
     ['newer', 'statement'],

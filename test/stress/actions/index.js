@@ -17,7 +17,7 @@ async function together(action, pool) {
   const { random } = action;
   const runs = Array.from({ length: random.int(2, 5) }, () => {
     const part = action.part(random.fork());
-    return part.random.weighted(ACTIONS)(part, pool);
+    return part.random.weighted(possibleActions())(part, pool);
   });
   await Promise.all(runs);
 }
@@ -48,6 +48,10 @@ const ACTIONS = [
   [together, 4],
 ];
 
+function possibleActions() {
+  return ACTIONS.filter(([run]) => run !== listen || !pooler.sharesSessions);
+}
+
 /** What a round has more of, so that its kinds meet each other often. */
 const THEMES = {
   everything: [together],
@@ -61,8 +65,7 @@ const OFTENER = 8;
 
 /** @param {keyof typeof THEMES} theme @returns {typeof ACTIONS} */
 function actionsFor(theme) {
-  const possible = ACTIONS.filter(([run]) => run !== listen || !pooler.sharesSessions);
-  return possible.map(([run, weight]) => [
+  return possibleActions().map(([run, weight]) => [
     run,
     THEMES[theme].includes(run) ? OFTENER * weight : weight,
   ]);
