@@ -111,6 +111,17 @@ describe('fetchTypes', () => {
     assert.equal(pool.stats().queries, 4);
   });
 
+  it('gives the answer as it is where a stream that is read later stands before the question', async () => {
+    const client = await newClient({ fetchTypes: true });
+    const other = await newClient();
+    await other.query(`create type behind_stream as enum ('a')`);
+    const answer = client.query(`select '{a}'::behind_stream[] as list`);
+    const stream = client.stream(`select repeat('x', 1000) as x from generate_series(1, 100000)`);
+    assert.deepEqual((await answer).rows, [{ list: '{a}' }]);
+    stream.destroy();
+    await other.query('drop type behind_stream');
+  });
+
   it('gives the answer as it is where a transaction that has failed cannot be asked', async () => {
     const client = await newClient({ fetchTypes: true });
     const other = await newClient();

@@ -6,6 +6,7 @@
 
 const { isDefaultParser, raiseTypesEpoch, types } = require('.');
 const { textParsers } = require('../row-builder');
+const { TimeLimit } = require('../time-limit');
 const { TypeOverrides } = require('./type-overrides');
 
 /**
@@ -103,12 +104,9 @@ class FetchedTypes extends TypeOverrides {
     const results = listResults(work, value);
     const oids = new Set(results.flatMap(({ result }) => this.#unknownIn(result)));
     if (oids.size === 0) return value;
-    try {
-      await this.#fetch(ask);
-    } catch {
-      // In a transaction that has failed meanwhile, say: the answer itself is good.
-      return value;
-    }
+    // In a transaction that has failed meanwhile, say, or behind a stream that is read later: the answer
+    // itself is good.
+    if (!(await succeedsInTime(this.#fetch(ask)))) return value;
     for (const oid of oids) {
       const parser = this.#parsers.get(oid);
       if (parser === undefined) this.#strange.add(oid);
@@ -129,6 +127,27 @@ class FetchedTypes extends TypeOverrides {
           !this.#strange.has(oid),
       );
   }
+}
+
+/** So long an answer waits for types that it needs. */
+const PATIENCE_MILLIS = 2000;
+
+/**
+ * @param {Promise<void>} promise
+ * @returns {Promise<boolean>}
+ */
+function succeedsInTime(promise) {
+  return new Promise((resolve) => {
+    const limit = new TimeLimit(PATIENCE_MILLIS, () => resolve(false));
+    const end = (/** @type {boolean} */ hasSucceeded) => {
+      limit.cancel();
+      resolve(hasSucceeded);
+    };
+    promise.then(
+      () => end(true),
+      () => end(false),
+    );
+  });
 }
 
 /**
