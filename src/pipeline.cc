@@ -29,11 +29,11 @@ struct StatementName {
   char text[32];
 };
 
-// "pgc_", 50 random bits and "_".
+// "pgc_", 50 random bits and "_"; nothing if there are none to be had.
 std::string MakeNamePrefix() {
   constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
   unsigned char random[10] = {};
-  RAND_bytes(random, sizeof(random));
+  if (RAND_bytes(random, sizeof(random)) != 1) return {};
   std::string prefix = "pgc_";
   for (const unsigned char each : random) prefix += kAlphabet[each % kAlphabet.size()];
   return prefix + '_';
@@ -89,6 +89,10 @@ Pipeline::~Pipeline() {
 
 bool Pipeline::Start(bool loop_ref, std::string* message) {
   loop_ref_ = loop_ref;
+  if (name_prefix_.empty()) {
+    *message = "OpenSSL has no random numbers to name prepared statements by";
+    return false;
+  }
   watcher_ =
       SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this, loop_ref);
   if (watcher_ == nullptr || !Watch()) {
