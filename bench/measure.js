@@ -27,6 +27,8 @@ const STALL_RESOLUTION_MILLIS = 1;
  * @property {number} [allocations] by malloc() and its kin
  * @property {number} [allocatedBytes]
  * @property {number} [serverBytes] of the backends, and of what is between us and them
+ * @property {number} [serverCpuMicros] of the same
+ * @property {number} [connections] that the server has
  * @property {number} [timeMillis] of what a timed case does, as a whole
  * @property {string} [note] how it came about
  */

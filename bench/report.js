@@ -42,6 +42,8 @@ const { OURS } = require('./drivers');
  * @property {Spread} [allocations]
  * @property {Spread} [allocatedBytes]
  * @property {Spread} [serverBytes]
+ * @property {Spread} [connections]
+ * @property {Spread} [serverCpuMicros] for each query or row
  * @property {string} [published] what others have told of it
  * @property {string} [note]
  * @property {number} [cpuRatio] this driver's CPU to ours: above 1 ours is better, as in all ratios
@@ -80,8 +82,12 @@ function summarize(samples, workloads, ours = OURS) {
       const spreadOf = (read) => spread(one.measurements.map(read));
       result.note = one.measurements.at(-1)?.note;
       for (const key of MEMORY) result[key] = spreadOf((m) => m[key]);
+      result.connections = spreadOf((m) => m.connections);
       if (memoryOnly) return result;
       result.cpuMicros = spreadOf((m) => m.cpuMicros / (m.operations * units));
+      result.serverCpuMicros = spreadOf(
+        (m) => m.serverCpuMicros && m.serverCpuMicros / (m.operations * units),
+      );
       result.timeMillis = spreadOf((m) => m.timeMillis);
       if (!isTimed) result.perSecond = spreadOf((m) => (m.operations * units) / m.seconds);
       result.p50Micros = spreadOf((m) => m.p50Micros);
@@ -194,6 +200,10 @@ function columnsOf({ cases, unit }, results) {
       title: `client CPU us/${unit}`,
       read: ({ cpuMicros }) => formatSpread(cpuMicros),
     });
+    addIf('serverCpuMicros', {
+      title: `server CPU us/${unit}`,
+      read: ({ serverCpuMicros }) => formatSpread(serverCpuMicros),
+    });
     addIf('perSecond', {
       title: `${plural(unit)}/s`,
       read: ({ perSecond }) => formatSpread(perSecond),
@@ -227,6 +237,10 @@ function columnsOf({ cases, unit }, results) {
     { title: 'allocations', read: ({ allocations }) => formatSpread(allocations) },
     { title: 'allocated KiB', read: ({ allocatedBytes }) => formatSpread(allocatedBytes, 1024) },
   );
+  addIf('connections', {
+    title: 'connections',
+    read: ({ connections }) => (connections ? String(connections.median) : ''),
+  });
   addIf('serverBytes', {
     title: 'server KiB',
     read: ({ serverBytes }) => formatSpread(serverBytes, 1024),

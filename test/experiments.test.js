@@ -106,7 +106,7 @@ describe('npm run bench:experiments', function () {
                 result.driver === arm.name,
             );
             assert.equal(found.length, 1, what);
-            checkResult(found[0], arm, one, what);
+            checkResult(found[0], { arm, one, what, workload });
           }
           for (const name of Object.keys(one.published ?? {})) {
             assert.ok(
@@ -122,7 +122,7 @@ describe('npm run bench:experiments', function () {
     });
   }
 
-  function checkResult(result, arm, one, what) {
+  function checkResult(result, { arm, one, what, workload }) {
     const missing = mayBeMissing(arm);
     if (missing && result.error !== undefined) {
       assert.match(result.error, missing, what);
@@ -134,7 +134,8 @@ describe('npm run bench:experiments', function () {
     if (one.memoryOnly) {
       assert.ok(Number.isFinite(result.memoryBytes.median), what);
       if (process.platform !== 'linux') return;
-      for (const key of ['allocations', 'allocatedBytes', 'serverBytes']) {
+      const counted = workload.countsAllocations ? ['allocations', 'allocatedBytes'] : [];
+      for (const key of [...counted, 'serverBytes']) {
         assert.ok(result[key].median > 0, `${what}: ${key}`);
       }
       return;
@@ -143,6 +144,21 @@ describe('npm run bench:experiments', function () {
     for (const { median } of figures) assert.ok(median > 0, what);
     assert.ok(result.cpuMicros.median >= 0, what);
   }
+
+  it('counts the connections that a fleet has, and what they hold at the server', async () => {
+    const fleet = EXPERIMENTS.find(({ id }) => id === 'fleet');
+    const { file } = await runTiny(fleet);
+    const [{ results }] = JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')).experiments;
+    for (const { through, choices, name } of fleet.arms) {
+      if (through !== undefined) continue;
+      for (const result of results.filter(({ driver }) => driver === name)) {
+        assert.equal(result.connections.median, 2 * choices.max, name);
+        if (process.platform === 'linux') {
+          assert.ok(result.serverBytes.median > (1 << 20) * result.connections.median, name);
+        }
+      }
+    }
+  });
 
   it('has its figures on the report page, with what has been published', async () => {
     const files = [];

@@ -1,6 +1,6 @@
 'use strict';
 
-// The experiments by name, in the order of docs/experiments.md. Read by run.js and child.js.
+// The experiments by name, in the order of docs/experiments.md and docs/scaling.md. Read by run.js and child.js.
 
 /**
  * @typedef {import('../tables').Target} Target
@@ -68,6 +68,9 @@ const EXPERIMENTS = [
   require('./connections'),
   require('./latency-inserts'),
   require('./http-styles'),
+  require('./many-processes'),
+  require('./fleet'),
+  require('./costs'),
 ];
 
 module.exports = { EXPERIMENTS };

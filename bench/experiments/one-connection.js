@@ -10,8 +10,8 @@ const { readMemory } = require('../memory');
 const { SCHEMA, withClient } = require('../tables');
 const { selectPoint } = require('../workloads/point-select');
 const { readAllocations } = require('./allocations');
+const { nameConnections, readBackends, untilOthersHaveGone } = require('./backends');
 const { together, withBusyUsers, withPgBouncer } = require('./places');
-const { readServerMemory, untilOthersHaveGone } = require('./server-memory');
 const { timed } = require('./timed');
 
 /**
@@ -164,8 +164,7 @@ function connector({ driver: name, choices }, { target }) {
  * @param {number} sets
  */
 async function measureMemory(arm, context, sets) {
-  // By which the server tells their backends, also behind a pooler that keeps others.
-  process.env.PGAPPNAME = `bench ${process.pid}`;
+  nameConnections();
   const connect = connector(arm, context);
   /** @type {Session[]} */
   let open = [];
@@ -178,7 +177,7 @@ async function measureMemory(arm, context, sets) {
   await untilOthersHaveGone(context.server);
   await openSet();
   const pooler = arm.through === undefined ? [] : [context.places[arm.through].pid];
-  const serverBytes = await readServerMemory(context.server, pooler);
+  const { connections, serverBytes } = await readBackends(context.server, pooler);
   for (let set = 1; set < sets; set++) await openSet();
   await endAll();
 
@@ -198,6 +197,7 @@ async function measureMemory(arm, context, sets) {
       allocations: (allocations - Number(before.allocations)) / sets,
       allocatedBytes: (Number(allocatedBytes) - Number(before.allocatedBytes)) / sets,
     }),
+    connections,
     ...(serverBytes !== undefined && { serverBytes }),
   };
 }

@@ -1,7 +1,7 @@
 'use strict';
 
 // The process of load.js, seen from the driver's process, with which it ends. Used by
-// workloads/w5-http.js and experiments/http-styles.js.
+// workloads/w5-http.js and the experiments http-styles and many-processes.
 
 const { fork } = require('node:child_process');
 const { once } = require('node:events');
@@ -42,7 +42,7 @@ class LoadProcess {
 
 /**
  * @param {Loaded} loaded
- * @param {import('./answering-server').AnsweringServer} server
+ * @param {{ error?: Error }} server that was loaded
  */
 function checkLoaded(loaded, server) {
   const { requests, errors, non2xx } = loaded;

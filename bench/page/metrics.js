@@ -7,7 +7,7 @@ const { plural } = require('./format');
 /**
  * @typedef {import('../report').Result} Result
  * @typedef {'timeMillis' | 'cpuMicros' | 'perSecond' | 'p50Micros' | 'p99Micros' | 'longestStallMillis' |
- *   'delayP99Millis' | import('../report').MemoryKey} SpreadKey
+ *   'delayP99Millis' | 'serverCpuMicros' | 'connections' | import('../report').MemoryKey} SpreadKey
  * @typedef {'timeRatio' | 'cpuRatio' | 'throughputRatio' | 'p99Ratio' | 'memoryRatio' | 'allocationsRatio' |
  *   'serverRatio'} RatioKey
  * @typedef {{ name: string, divisor: number }} Unit
@@ -45,6 +45,13 @@ const METRICS = {
     key: 'cpuMicros',
     ratio: 'cpuRatio',
     name: 'Client CPU',
+    better: 'less',
+    load: true,
+    unit: (largest, work) => microseconds(largest, ` per ${work}`),
+  },
+  serverCpu: {
+    key: 'serverCpuMicros',
+    name: "Server's CPU",
     better: 'less',
     load: true,
     unit: (largest, work) => microseconds(largest, ` per ${work}`),
@@ -95,6 +102,12 @@ const METRICS = {
     name: 'Allocated',
     better: 'less',
     unit: bytes,
+  },
+  connections: {
+    key: 'connections',
+    name: 'Connections at the server',
+    better: 'less',
+    unit: () => ({ name: 'connections', divisor: 1 }),
   },
   server: {
     key: 'serverBytes',
