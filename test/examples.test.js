@@ -129,6 +129,29 @@ describe('examples', function () {
     await stop('conduit_threads');
   });
 
+  it('cluster: its processes share a port, have two connections each, and one that dies is replaced', async () => {
+    await serve('cluster/server.js');
+    const [, processes] = await program.printed(/in (\d+) processes/);
+    const visits = await Promise.all(Array.from({ length: 100 }, () => ask('GET', '/')));
+    assert.deepEqual(
+      visits.map(([, answer]) => answer.visits).sort((a, b) => a - b),
+      Array.from({ length: 100 }, (_, i) => i + 1),
+    );
+    const pids = new Set(visits.map(([, answer]) => answer.process));
+    assert.ok(pids.size > 1, `${pids.size} processes`);
+    const [{ connections }] = await observer.ask(
+      'select count(*)::int as connections from pg_stat_activity where application_name = $1',
+      [NAME],
+    );
+    assert.ok(connections <= 2 * Number(processes), `${connections} connections`);
+    assert.equal((await ask('GET', '/elsewhere'))[0], 404);
+    const [dead] = pids;
+    process.kill(dead, 'SIGKILL');
+    await program.printed(new RegExp(`process ${dead} has ended by SIGKILL`));
+    assert.equal((await ask('GET', '/'))[1].visits, 101);
+    await stop('conduit_cluster');
+  });
+
   describe('csv-import', () => {
     let folder = '';
 
