@@ -75,6 +75,8 @@ class Query {
   hasFailed = false;
   /** The server skipped it because of somebody else's error in the same Sync. */
   wasSkipped = false;
+  /** libpq, or the addon, has not taken it. */
+  wasNotSent = false;
   /** Full command tag, where it is not one of commandTags. */
   tag = '';
   /**
@@ -261,9 +263,10 @@ class Query {
     this.wasSkipped = true;
   }
 
-  /** The server has said that it does not execute it. */
+  /** With a Sync of its own: the server has said that it does not execute it. What only libpq says proves nothing. */
   get hasNotBegun() {
-    return this.wasSkipped || (this.parseFailed && !this.wasFatal);
+    if (this.wasNotSent) return true;
+    return this.parseFailed && this.hasFailed && !this.wasSkipped && !this.wasFatal;
   }
 
   /**
@@ -274,6 +277,7 @@ class Query {
   notSent(reason, detail) {
     // The Sync of its group comes or goes for all of them.
     if (reason === notSentReason.connectionGone) return this.group === undefined;
+    this.wasNotSent = true;
     if (reason === notSentReason.tooLarge) {
       this.error ??= tooLargeError();
     } else {
@@ -319,6 +323,7 @@ class Query {
     this.error = undefined;
     this.hasFailed = false;
     this.wasSkipped = false;
+    this.wasNotSent = false;
     this.tag = '';
   }
 

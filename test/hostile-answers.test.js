@@ -214,6 +214,23 @@ describe('A server that answers wrongly', () => {
     });
   }
 
+  for (const [what, said, first = LOST] of [
+    ['an error of nothing', m.message('E')],
+    ['an error without SQLSTATE', m.errorMessage({ S: 'ERROR', M: 'why' })],
+    ['half a list of parameters', m.message('t')],
+    ['half a list of columns', m.message('T')],
+    ['CopyBothResponse', m.message('W'), UNREADABLE],
+  ]) {
+    it(`with ${what} in the place of ParseComplete has perhaps executed it`, async () => {
+      const pool = script.newPool({ syncGroup: 'off' });
+      // At its second use a text is prepared, by a Parse that is answered by itself.
+      assertOwn(await echo(pool, 1), 1);
+      script.server.reply = once(instead('1', said));
+      assertOutcomes(await script.echoes(pool, [2, 3]), first, LOST);
+      await script.recovers(pool);
+    });
+  }
+
   describe('when it was asked nothing', () => {
     for (const [what, said] of UNASKED) {
       it(`loses the connection with ${what}, before somebody takes it for his own`, async () => {
