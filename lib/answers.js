@@ -4,7 +4,12 @@
 // they surely did not run. The answers to one connection; what gets no answer, and
 // the connection's own affairs, are connection.js's, which owns this.
 
-const { lostError, openTransactionError, poisonedError } = require('./connection-errors');
+const {
+  lostError,
+  mismatchError,
+  openTransactionError,
+  poisonedError,
+} = require('./connection-errors');
 const { DatabaseError } = require('./errors');
 
 /**
@@ -20,8 +25,8 @@ const READ_ONLY = '25006';
 const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 
 class Answers {
-  /** Somebody has brought a shared connection into a transaction: nobody is told that anything is done. */
-  isPoisoned = false;
+  /** Why nobody is told any more that anything is done. @type {(() => Error) | undefined} */
+  poison = undefined;
   #connection;
   #outbox;
   #owner;
@@ -47,15 +52,15 @@ class Answers {
   onSync(query, transactionStatus, costMillis, now) {
     this.#connection.transactionStatus = transactionStatus;
     this.#connection.load.headSince = now;
-    if (this.isPoisoned) {
-      this.#rejectPoisoned(query);
+    if (this.poison !== undefined) {
+      this.#reject(query, this.poison());
       return;
     }
     query.info.observe(costMillis);
     this.#outbox.statements.answered(query);
     if (this.#isInTransaction(query, transactionStatus)) {
-      this.#leaveTransaction();
-      this.#rejectPoisoned(query);
+      this.#distrust(poisonedError);
+      this.#reject(query, poisonedError());
       return;
     }
     if (this.#heal(query, [query], transactionStatus)) return;
@@ -88,10 +93,12 @@ class Answers {
       this.#outbox.statements.answered(query);
     }
     if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
-      this.#leaveTransaction();
+      this.#distrust(poisonedError);
+    } else if (members.some(({ isMiscounted }) => isMiscounted)) {
+      this.#distrust(mismatchError);
     }
-    if (this.isPoisoned) {
-      for (const query of members) this.#rejectPoisoned(query);
+    if (this.poison !== undefined) {
+      for (const query of members) this.#reject(query, this.poison());
     } else if (group.isUndone) {
       this.#onUndone(group, transactionStatus);
     } else {
@@ -148,6 +155,7 @@ class Answers {
       if (query.result !== undefined) {
         info.learnEffect(query.result.command);
         info.rows = query.result.rows.length;
+        info.learnCount(query.result);
       }
       query.resolve(query.value);
       // Others may hold the query for longer than its caller holds the result.
@@ -192,16 +200,17 @@ class Answers {
   }
 
   /**
-   * Somebody brought a shared connection into a transaction, past the check of
-   * its text. What came behind is in that transaction: the connection is closed,
-   * which rolls all of it back, and nobody is told that it was done.
+   * The connection is closed, and nobody is told that anything on it was done. Somebody brought a
+   * shared connection into a transaction, past the check of its text: what came behind is in it, and
+   * rolled back. Or the answers to a group are not those to its queries.
+   * @param {() => Error} poison
    */
-  #leaveTransaction() {
-    this.isPoisoned = true;
+  #distrust(poison) {
+    this.poison ??= poison;
     const connection = this.#connection;
     connection.afterDelivery(() => {
       if (connection.state === 'closed') return;
-      this.#owner.onLost(poisonedError());
+      this.#owner.onLost(poison());
       connection.destroy();
     });
   }
@@ -214,10 +223,10 @@ class Answers {
     );
   }
 
-  /** @param {Query} query */
-  #rejectPoisoned(query) {
+  /** @param {Query} query @param {Error} error */
+  #reject(query, error) {
     this.#connection.forget(query);
-    query.reject(poisonedError());
+    query.reject(error);
     this.#owner.onSettled();
   }
 }

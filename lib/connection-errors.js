@@ -246,6 +246,11 @@ function poisonedError() {
   );
 }
 
+/** An answer within a Sync that several share is not whole, so that the next ones may be those of others. */
+function mismatchError() {
+  return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
+}
+
 /** They end a transaction so that what it did is there to stay. */
 const LASTING = new Set(['COMMIT', 'PREPARE']);
 
@@ -275,6 +280,7 @@ module.exports = {
   copyAmongError,
   endedByServerError,
   lostError,
+  mismatchError,
   poisonedError,
   terminatedError,
   isTransient,

@@ -13,7 +13,6 @@ const {
   copyAmongError,
   endedByServerError,
   lostError,
-  poisonedError,
   terminatedError,
 } = require('./connection-errors');
 const delivery = require('./delivery');
@@ -403,8 +402,8 @@ class Connection {
       const isUndone = query.group === undefined ? query.hasNotBegun : query.group.lastsNothing;
       const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
-        this.answers.isPoisoned
-          ? poisonedError()
+        this.answers.poison !== undefined
+          ? this.answers.poison()
           : this.#lostError(query, message, query.error ?? cause, outcome),
       );
     }

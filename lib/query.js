@@ -219,6 +219,16 @@ class Query {
     return results.length === 1 ? results[0] : results;
   }
 
+  /**
+   * It has got more or fewer rows than the server has told, which otherwise tells it right: where several share a
+   * Sync, they may be those of others.
+   */
+  get isMiscounted() {
+    const { result, info } = this;
+    if (!info.isCounted || this.error !== undefined || result?.command !== 'SELECT') return false;
+    return result.rows.length !== result.rowCount;
+  }
+
   parsed() {}
 
   /** @param {boolean} _isBinary @param {number} _columns */

@@ -75,6 +75,8 @@ class StatementInfo {
     this.effect = 'unknown';
     /** Rows of its last result. */
     this.rows = 0;
+    /** The server has told right how many they were, which not every engine does. */
+    this.isCounted = false;
     /** So many of its next uses get no company in their Sync. */
     this.usesAlone = 0;
     /** A pooler executes something older for it. */
@@ -96,6 +98,11 @@ class StatementInfo {
     } else if (this.effect === 'read') {
       if (MAY_WRITE.test(text) || !callsKnownFunctionsOnly(text)) this.effect = 'write';
     }
+  }
+
+  /** @param {import('./result').Result} result */
+  learnCount({ command, rowCount, rows }) {
+    if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
   }
 
   /** @param {number} millis */

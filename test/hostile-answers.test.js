@@ -19,6 +19,7 @@ const {
   inTime,
   instead,
   once,
+  typeOf,
   useScript,
   without,
 } = require('./support/scripts');
@@ -230,6 +231,38 @@ describe('A server that answers wrongly', () => {
       await script.recovers(pool);
     });
   }
+
+  // Places in a sane answer to three: BindComplete, RowDescription, DataRow, CommandComplete each, and ReadyForQuery.
+  for (const [what, order] of [
+    ["with another's row behind its own", [0, 1, 2, 6, 3, 4, 5, 7, 8, 9, 10, 11, 12]],
+    ['with its row in the place of the next', [0, 1, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11, 12]],
+    ['with its end before its beginning', [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]],
+  ]) {
+    it(`to one of those who share a Sync ${what} is believed by none of them`, async () => {
+      const pool = script.newPool({ syncGroup: 'all' });
+      for (let use = 0; use < 4; ++use) assertOwn(await echo(pool, use), use);
+      script.server.reply = once((sane) => {
+        assert.equal(sane.length, order.length);
+        return order.map((place) => sane[place]);
+      });
+      assert.deepEqual(await script.echoes(pool, [1, 2, 3]), [LOST, LOST, LOST]);
+      await script.recovers(pool);
+      assert.equal(script.server.count, 2);
+    });
+  }
+
+  it('with a wrong number of rows, each time, is taken at its word for what it sends', async () => {
+    const pool = script.newPool({ syncGroup: 'all' });
+    script.server.reply = (sane) =>
+      sane.map((said) => (typeOf(said) === 'C' ? m.commandComplete('SELECT 9') : said));
+    for (let use = 0; use < 4; ++use) {
+      const answers = await allInTime([echo(pool, 1), echo(pool, 2), echo(pool, 3)]);
+      answers.forEach(({ value }, index) => {
+        assert.deepEqual(value.rows, [{ i: index + 1, t: `v${index + 1}` }]);
+      });
+    }
+    assert.equal(script.server.count, 1);
+  });
 
   describe('when it was asked nothing', () => {
     for (const [what, said] of UNASKED) {
