@@ -50,11 +50,12 @@ function metricColumn(name, results, unitOfWork) {
   const largest = Math.max(...results.map((result) => result[metric.key]?.median ?? 0));
   const { name: unit, divisor } = metric.unit(largest, unitOfWork);
   return {
-    head: unit === metric.name.toLowerCase() ? metric.name : `${metric.name}, ${unit}`,
+    head: metric.name.toLowerCase().startsWith(unit) ? metric.name : `${metric.name}, ${unit}`,
     read(result) {
       const spread = result[metric.key];
       if (!spread) return '';
       const { median, min, max } = divide(spread, divisor);
+      if (metric === METRICS.connections) return String(median);
       const [text, range] = [formatNumber(median), formatRange(min, max)];
       return text === range ? text : `${text} (${range})`;
     },

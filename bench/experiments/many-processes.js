@@ -27,7 +27,7 @@ const SIZES = {
 };
 const SLOW_MILLIS = 5;
 const ROUND_TRIP_MILLIS = 5;
-/** Of the requests so many are made before. */
+/** So many of the requests are made before. */
 const WARM_PART = 0.25;
 
 /** @type {Arm[]} */
@@ -55,7 +55,7 @@ const ARMS = Object.entries({
  */
 async function withWorkers(
   { driver, each },
-  { target, server },
+  { server, places },
   kind,
   { workers, callers },
   measure,
@@ -63,6 +63,7 @@ async function withWorkers(
   nameConnections();
   await untilOthersHaveGone(server);
   const choices = { max: each, openAll: true };
+  const target = places.latency ?? server;
   const job = { driver, target, choices, callers, slowMillis: SLOW_MILLIS };
   const members = await Members.start(workers, job, kind);
   const measured = await measure(members);
@@ -82,7 +83,7 @@ async function measureHttp(cluster, route, { clients, requests }) {
   await get(url);
   const load = new LoadProcess();
   const run = async (/** @type {number} */ amount) => {
-    const loaded = await load.run({ url, connections: clients, amount });
+    const loaded = await load.run({ url, connections: clients, amount, skipsFirst: true });
     return checkLoaded(loaded, {});
   };
   await run(Math.max(clients, Math.ceil(requests * WARM_PART)));
