@@ -1,8 +1,8 @@
 'use strict';
 
-// `npm run bench:experiments`: published comparisons that this driver came from, each arm alone in its own process, in
-// alternating order, several rounds, on one database. This file reads the options, starts the database and hands the
-// figures on; index.js has the experiments.
+// `npm run bench:experiments`: published comparisons that this driver came from, and what many processes need, each arm
+// alone in its own process, in alternating order, several rounds, on one database. This file reads the options, starts
+// the database and hands the figures on; index.js has the experiments.
 
 const fs = require('node:fs');
 const os = require('node:os');
@@ -38,7 +38,7 @@ const MAX_CONNECTIONS = 800;
 
 const USAGE = `npm run bench:experiments -- [options]
   --only LIST        of ${EXPERIMENTS.map(({ id }) => id).join(',')} (all)
-  --size SIZE        ${Object.keys(SIZES).join(' or ')} (full, some 15 minutes); tiny shows that it runs, and nothing else
+  --size SIZE        ${Object.keys(SIZES).join(' or ')} (full, an hour); tiny shows that it runs, and nothing else
   --rounds N         how often each arm is measured (${SIZES.full.rounds}, of size tiny ${SIZES.tiny.rounds})
   --json FILE        where all figures go (${path.relative('.', LATEST)}); bench:report reads them
   --help`;
