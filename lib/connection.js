@@ -306,7 +306,9 @@ class Connection {
 
   /** Signals the backend; onCancelled() follows. */
   askToCancel() {
-    if (this.state !== 'closed') this.#native.cancel();
+    this.#outbox.signalBehindAsides(() => {
+      if (this.state !== 'closed') this.#native.cancel();
+    });
   }
 
   /** A cancel that is under way has ended. */

@@ -54,6 +54,10 @@ class Outbox {
   /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
+  /** Our own statements in flight, which no signal must hit. */
+  #asides = 0;
+  /** @type {(() => void) | undefined} */
+  #whenNoAsides = undefined;
   /** What ends the savepoint of a query that was read. @type {string[] | undefined} */
   #guardEnd = undefined;
 
@@ -170,9 +174,27 @@ class Outbox {
     this.#sendAside('', onAnswered);
   }
 
+  /**
+   * A signal would hit a statement of our own that is in front of what it is for: a savepoint that
+   * fails takes its transaction along.
+   * @param {() => void} signal
+   */
+  signalBehindAsides(signal) {
+    if (this.#asides === 0) signal();
+    else this.#whenNoAsides = signal;
+  }
+
   /** @param {string} text of our own @param {() => void} [onAnswered] */
   #sendAside(text, onAnswered) {
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, onAnswered));
+    ++this.#asides;
+    const answered = () => {
+      --this.#asides;
+      onAnswered?.();
+      if (this.#asides > 0) return;
+      this.#whenNoAsides?.();
+      this.#whenNoAsides = undefined;
+    };
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, answered));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
   }

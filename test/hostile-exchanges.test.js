@@ -4,6 +4,7 @@
 // cancel requests. No word of libpq's own proves that something has not run. By a scripted server.
 
 const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
 const m = require('./support/messages');
 const { errorOf } = require('./support/outcomes');
 const { until } = require('./support/outside');
@@ -239,6 +240,27 @@ describe('A server that answers wrongly', () => {
       const error = await errorOf(inTime('the query', query));
       assert.equal(error.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT');
       assert.equal(error.outcome, 'unknown');
+    });
+
+    it('gets none while the savepoint in front of a stream is not answered', async () => {
+      const client = await script.connect();
+      client.on('error', () => {});
+      const inTransaction = (sane) => instead('Z', m.ready('T'))(sane);
+      script.server.reply = inTransaction;
+      await inTime('BEGIN', client.query('begin'));
+      /** @type {(() => void) | undefined} */
+      let answerSavepoint;
+      script.server.reply = (sane, { texts, session }) => {
+        if (!/^SAVEPOINT/.test(texts[0])) return undefined;
+        answerSavepoint = () => session.say(inTransaction(sane));
+        return undefined;
+      };
+      client.stream(ECHO, [1, 'v1']).destroy();
+      await until('both are there', () => answerSavepoint !== undefined);
+      await delay(50);
+      assert.equal(script.server.cancels, 0, 'it would hit the savepoint');
+      answerSavepoint?.();
+      await until('it is asked', () => script.server.cancels > 0);
     });
   });
 });
