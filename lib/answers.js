@@ -206,7 +206,8 @@ class Answers {
    * @param {() => Error} poison
    */
   #distrust(poison) {
-    this.poison ??= poison;
+    if (this.poison !== undefined) return;
+    this.poison = poison;
     const connection = this.#connection;
     connection.afterDelivery(() => {
       if (connection.state === 'closed') return;

@@ -90,7 +90,9 @@ class Cancellation {
     this.#limit = new TimeLimit(GRACE_MILLIS, () => {
       // What is still in flight was not to be cancelled.
       if (this.#target === undefined && this.#isThrough && this.#hasHadEffect) return;
-      if (!this.#isThrough) this.#connection.mayBeSignalled = true;
+      if (!this.#isThrough && !this.#outbox.withdrawSignal()) {
+        this.#connection.mayBeSignalled = true;
+      }
       this.#isThrough = true;
       this.#giveUp();
     });

@@ -17,7 +17,7 @@ const OVERDUE_MILLIS = 10;
 
 /**
  * With no more in flight nothing waits for company: in a closed loop of so few callers one half would wait while the
- * other is answered. Measured with 2 to 32 callers, that is half of the throughput, and nothing is gained by it.
+ * other is answered. Measured with 2 to 16 callers, that is half of the throughput, and nothing is gained by it.
  */
 const FEW = 16;
 

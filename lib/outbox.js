@@ -184,15 +184,23 @@ class Outbox {
     else this.#whenNoAsides = signal;
   }
 
+  /** Nobody waits for it any more. @returns {boolean} whether it was still to be sent */
+  withdrawSignal() {
+    const isWaiting = this.#whenNoAsides !== undefined;
+    this.#whenNoAsides = undefined;
+    return isWaiting;
+  }
+
   /** @param {string} text of our own @param {() => void} [onAnswered] */
   #sendAside(text, onAnswered) {
     ++this.#asides;
     const answered = () => {
       --this.#asides;
       onAnswered?.();
-      if (this.#asides > 0) return;
-      this.#whenNoAsides?.();
+      const signal = this.#whenNoAsides;
+      if (this.#asides > 0 || signal === undefined) return;
       this.#whenNoAsides = undefined;
+      signal();
     };
     const slot = delivery.takeSlot(new Housekeeping(this.#connection, answered));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);

@@ -6,6 +6,7 @@
 const assert = require('node:assert/strict');
 const { Client } = require('..');
 const { connectionOf } = require('../lib/client');
+const { ConnectionLoad } = require('../lib/connection-load');
 const { countPrepared, endAll, newClient, newPool, options } = require('./support/connect');
 const { observeServer, until } = require('./support/outside');
 
@@ -58,6 +59,17 @@ describe('Connection', function () {
       assert.equal(load.isBlocked(performance.now()), true, 'it is known as slow');
       await slow;
       assert.equal(load.isBlocked(performance.now()), false);
+    });
+
+    it('and lets what comes wait for company only behind more than 16 that keep the server busy', () => {
+      const load = new ConnectionLoad();
+      const of = (averageMillis) => /** @type {any} */ ({ info: { averageMillis } });
+      for (let i = 0; i < 16; ++i) load.add(of(1));
+      assert.equal(load.isBusy, false);
+      load.add(of(1));
+      assert.equal(load.isBusy, true);
+      load.roundTripMillis = 20;
+      assert.equal(load.isBusy, false, 'it is done before more could reach it');
     });
 
     it('of the time that a statement takes by itself, not of its place in the line', async () => {

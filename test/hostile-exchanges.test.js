@@ -242,25 +242,51 @@ describe('A server that answers wrongly', () => {
       assert.equal(error.outcome, 'unknown');
     });
 
-    it('gets none while the savepoint in front of a stream is not answered', async () => {
-      const client = await script.connect();
-      client.on('error', () => {});
-      const inTransaction = (sane) => instead('Z', m.ready('T'))(sane);
-      script.server.reply = inTransaction;
-      await inTime('BEGIN', client.query('begin'));
-      /** @type {(() => void) | undefined} */
+    describe('with a savepoint of ours in front of what is cancelled', () => {
+      /** @type {() => void} */
       let answerSavepoint;
-      script.server.reply = (sane, { texts, session }) => {
-        if (!/^SAVEPOINT/.test(texts[0])) return undefined;
-        answerSavepoint = () => session.say(inTransaction(sane));
-        return undefined;
-      };
-      client.stream(ECHO, [1, 'v1']).destroy();
-      await until('both are there', () => answerSavepoint !== undefined);
-      await delay(50);
-      assert.equal(script.server.cancels, 0, 'it would hit the savepoint');
-      answerSavepoint?.();
-      await until('it is asked', () => script.server.cancels > 0);
+      /** @type {import('..').Client} */
+      let client;
+
+      /** A stream in a transaction, whose savepoint is at the server. */
+      async function openStream() {
+        const inTransaction = instead('Z', m.ready('T'));
+        client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = inTransaction;
+        await inTime('BEGIN', client.query('begin'));
+        let isThere = false;
+        script.server.reply = (sane, { texts, session }) => {
+          if (!/^SAVEPOINT/.test(texts[0])) return undefined;
+          isThere = true;
+          answerSavepoint = () => session.say(inTransaction(sane));
+          return undefined;
+        };
+        const stream = client.stream(ECHO, [1, 'v1']);
+        stream.on('error', () => {});
+        return { stream, untilThere: () => until('it is there', () => isThere) };
+      }
+
+      it('gets none before the savepoint is answered, which it would hit', async () => {
+        const { stream, untilThere } = await openStream();
+        stream.destroy();
+        await untilThere();
+        await delay(50);
+        assert.equal(script.server.cancels, 0);
+        answerSavepoint();
+        await until('it is asked', () => script.server.cancels > 0);
+      });
+
+      it('gets none at all when its caller has given up by then', async () => {
+        const { stream, untilThere } = await openStream();
+        stream.resume();
+        await untilThere();
+        const error = await errorOf(inTime('cancel()', client.cancel()));
+        assert.match(error.message, /could not be asked to cancel/);
+        answerSavepoint();
+        await delay(50);
+        assert.equal(script.server.cancels, 0);
+      });
     });
   });
 });

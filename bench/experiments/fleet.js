@@ -3,12 +3,12 @@
 // Many processes, as a fleet of web servers is: how many connections a server then holds, what they cost it, and how long
 // callers wait. One of the experiments of index.js.
 
-const { Members } = require('./members');
-const { nameConnections, readBackends, untilOthersHaveGone } = require('./backends');
+const { withMembers } = require('./members');
 const { withPgBouncer } = require('./places');
 
 /**
  * @typedef {import('.').Context} Context
+ * @typedef {import('./members').Members} Members
  * @typedef {import('../measure').Measurement} Measurement
  * @typedef {import('.').Arm & { choices: import('./member').Job['choices'] }} Arm
  */
@@ -49,21 +49,15 @@ const ARMS = [
  * @param {{ processes: number, callers: number }} size
  * @param {(members: Members) => Promise<Measurement>} measure
  */
-async function withFleet(
+function withFleet(
   { driver, choices, through },
   { target, server, places },
   { processes, callers },
   measure,
 ) {
-  nameConnections();
-  await untilOthersHaveGone(server);
   const job = { driver, target, choices, callers, slowMillis: SLOW_MILLIS };
-  const members = await Members.start(processes, job, 'processes');
-  const measured = await measure(members);
-  const pooler = through === undefined ? [] : [places[through].pid];
-  const { connections, serverBytes } = await readBackends(server, pooler);
-  await members.end();
-  return { ...measured, connections, serverBytes };
+  const poolers = through === undefined ? [] : [places[through].pid];
+  return withMembers({ count: processes, kind: 'processes', job, server, poolers }, measure);
 }
 
 /** @type {import('.').Experiment<Arm>} */

@@ -5,12 +5,12 @@
 
 const { LoadProcess, checkLoaded } = require('../http/load-process');
 const { get } = require('../http/verify');
-const { nameConnections, readBackends, untilOthersHaveGone } = require('./backends');
-const { Members } = require('./members');
+const { withMembers } = require('./members');
 const { withLatency } = require('./places');
 
 /**
  * @typedef {import('.').Context} Context
+ * @typedef {import('./members').Members} Members
  * @typedef {import('.').Arm & { each: number }} Arm
  */
 
@@ -53,23 +53,11 @@ const ARMS = Object.entries({
  * @param {{ workers: number, callers: number }} size
  * @param {(members: Members) => Promise<import('../measure').Measurement>} measure
  */
-async function withWorkers(
-  { driver, each },
-  { server, places },
-  kind,
-  { workers, callers },
-  measure,
-) {
-  nameConnections();
-  await untilOthersHaveGone(server);
-  const choices = { max: each, openAll: true };
+function withWorkers({ driver, each }, { server, places }, kind, { workers, callers }, measure) {
   const target = places.latency ?? server;
+  const choices = { max: each, openAll: true };
   const job = { driver, target, choices, callers, slowMillis: SLOW_MILLIS };
-  const members = await Members.start(workers, job, kind);
-  const measured = await measure(members);
-  const { connections, serverBytes } = await readBackends(server);
-  await members.end();
-  return { ...measured, connections, serverBytes };
+  return withMembers({ count: workers, kind, job, server }, measure);
 }
 
 /**

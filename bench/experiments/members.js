@@ -9,6 +9,7 @@ const { once } = require('node:events');
 const path = require('node:path');
 const { Worker } = require('node:worker_threads');
 const { percentiles, startMeters } = require('../measure');
+const { nameConnections, readBackends, untilOthersHaveGone } = require('./backends');
 
 const SCRIPT = path.join(__dirname, 'member.js');
 
@@ -123,4 +124,20 @@ function sum(answers, read) {
   return answers.reduce((total, answer) => total + read(answer), 0);
 }
 
-module.exports = { Members };
+/**
+ * What members do, and what they are at the server meanwhile.
+ * @param {{ count: number, kind: Kind, job: Job, server: import('.').Target, poolers?: number[] }} which `poolers`
+ *   are processes whose memory counts too
+ * @param {(members: Members) => Promise<import('../measure').Measurement>} measure
+ */
+async function withMembers({ count, kind, job, server, poolers }, measure) {
+  nameConnections();
+  await untilOthersHaveGone(server);
+  const members = await Members.start(count, job, kind);
+  const measured = await measure(members);
+  const { connections, serverBytes } = await readBackends(server, poolers);
+  await members.end();
+  return { ...measured, connections, serverBytes };
+}
+
+module.exports = { Members, withMembers };
