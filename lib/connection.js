@@ -498,6 +498,8 @@ class Connection {
       return;
     }
     this.state = 'ending';
+    // What was not sent yet may go to another connection.
+    this.#outbox.block();
     this.#native.close();
     if (this.inFlight === 0) this.#close();
   }
