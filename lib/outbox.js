@@ -12,7 +12,8 @@ const { Gathering } = require('./gathering');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
-const { MAX_MEMBER_BYTES, MAX_MEMBER_MILLIS, SyncGroup, SyncWriter } = require('./sync-groups');
+const { SyncCandidates } = require('./sync-candidates');
+const { SyncGroup, SyncWriter } = require('./sync-groups');
 const ticks = require('./tick-buffer');
 const { flag, int8Mode } = require('./wire-format');
 
@@ -44,7 +45,7 @@ const IN_TRANSACTION = 2;
 class Outbox {
   #connection;
   #load;
-  #settings;
+  #candidates;
   #int8Flags;
   #bytesInFlight = 0;
   /** First in, first out: what waits for bytes to leave, or to have the connection to itself. @type {(Query | Batch)[]} */
@@ -65,20 +66,20 @@ class Outbox {
   /**
    * @param {Connection} connection
    * @param {import('./options').Settings} settings
+   * @param {import('./catalog').Catalog} catalog
    */
-  constructor(connection, settings) {
+  constructor(connection, settings, catalog) {
     this.#connection = connection;
     this.#load = connection.load;
-    this.#settings = settings;
+    this.#candidates = new SyncCandidates(connection, settings, catalog);
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
-    this.statements = new PreparedStatements(connection, this.syncs, settings);
+    this.statements = new PreparedStatements(connection, this.syncs, settings, catalog);
   }
 
   /** @param {Query} query that may run on this connection */
   submit(query) {
-    const mode = query.syncGroup ?? this.#settings.syncGroup;
-    query.sharesSync = mode !== 'off' && this.#mayShareSync(query, mode);
+    query.sharesSync = this.#candidates.take(query);
     const isHeld = this.#mustHold(query);
     this.#load.add(query);
     if (isHeld) this.#hold(query);
@@ -424,22 +425,6 @@ class Outbox {
     }
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
     ticks.writeExecute(id, slot, flags | preparedFlags(statement, types), statement.id, parameters);
-  }
-
-  /**
-   * Whether others may stand before the same Sync: known to be cheap and, unless
-   * the caller wants more, to read only.
-   * @param {Query} query
-   * @param {'reads' | 'all'} mode
-   */
-  #mayShareSync({ info, size }, mode) {
-    if (!this.#connection.isShared) return false;
-    if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
-    if (info.usesAlone > 0) {
-      --info.usesAlone;
-      return false;
-    }
-    return info.averageMillis <= MAX_MEMBER_MILLIS && size <= MAX_MEMBER_BYTES;
   }
 }
 
