@@ -98,7 +98,7 @@ class Connection {
     this.#owner = owner;
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
-    this.#outbox = new Outbox(this, settings);
+    this.#outbox = new Outbox(this, settings, registry.catalog);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -397,6 +397,8 @@ class Connection {
    */
   onLost(message, queries) {
     const wasEnding = this.state === 'ending' || this.state === 'closed';
+    // Nobody knows what they have committed.
+    if (queries.length > 0) this.#registry.onSchemaChange();
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
@@ -498,6 +500,8 @@ class Connection {
       return;
     }
     this.state = 'ending';
+    // What was not sent yet may go to another connection.
+    this.#outbox.block();
     this.#native.close();
     if (this.inFlight === 0) this.#close();
   }

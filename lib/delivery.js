@@ -8,7 +8,7 @@
 const { randomBytes } = require('node:crypto');
 const binding = require('./binding');
 const { Shape, Field } = require('./row-builder');
-const { tick } = require('./tick-buffer');
+const { tick, endTick } = require('./tick-buffer');
 const { event, shapeFieldInts } = require('./wire-format');
 
 /**
@@ -405,7 +405,7 @@ function lost(at) {
   return 5 + count;
 }
 
-binding.setup(tick, deliver, JSON.stringify(JSON_GUARD));
+binding.setup(tick, deliver, JSON.stringify(JSON_GUARD), endTick);
 
 module.exports = {
   takeSlot,

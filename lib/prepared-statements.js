@@ -28,20 +28,30 @@ const OF_PARAMETER = /^[^\n"]* \$\d+$/;
 /** What fails for the sake of a prepared statement of the user's. */
 const NAMES_ANOTHER = new Set(['EXECUTE', 'DEALLOCATE']);
 
+/** Tags of what may give the texts of others another meaning; first words are enough. */
+const IS_DDL = /^(?:ALTER|CREATE|DROP|IMPORT)\b/;
+/** PQTRANS_IDLE */
+const TRANSACTION_IDLE = 0;
+
 class PreparedStatements {
   #connection;
+  #catalog;
   #syncs;
   #settings;
   #isStaleUntilEnd = false;
+  /** There was DDL that may not be committed yet. */
+  #hasDdl = false;
   #lost;
 
   /**
    * @param {Connection} connection
    * @param {import('./sync-groups').SyncWriter} syncs
    * @param {import('./options').Settings} settings
+   * @param {import('./catalog').Catalog} catalog
    */
-  constructor(connection, syncs, settings) {
+  constructor(connection, syncs, settings, catalog) {
     this.#connection = connection;
+    this.#catalog = catalog;
     this.#syncs = syncs;
     this.#settings = settings;
     this.#lost = new LostStatements(connection, settings);
@@ -110,7 +120,19 @@ class PreparedStatements {
     // Of several statements only the last tag is known here.
     if (query.results !== undefined) this.#applyTag('SET');
     else if (query.tag !== '') this.#applyTag(query.tag);
+    if (query.results !== undefined || query.tag !== '') this.#lookForDdl(query);
     this.#lost.synced();
+  }
+
+  /** @param {Query} query that is answered */
+  #lookForDdl({ results, tag, info }) {
+    // What is temporary is nobody else's.
+    if (IS_DDL.test(tag) && info.class.kind !== 'session') this.#hasDdl = true;
+    if (results?.some(({ command }) => IS_DDL.test(String(command)))) this.#hasDdl = true;
+    // Others see it when it is committed.
+    if (!this.#hasDdl || this.#connection.transactionStatus !== TRANSACTION_IDLE) return;
+    this.#hasDdl = false;
+    this.#catalog.onSchemaChange();
   }
 
   /** @param {string} tag of a command that is done */

@@ -45,7 +45,7 @@ class Query {
   batch = undefined;
   /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
   group = undefined;
-  /** Whether it may be a member of one, and with whom. @type {false | 'reads' | 'all'} */
+  /** Whether it may be a member of one. */
   sharesSync = false;
   /** It was a member of one that failed. */
   wasUndone = false;

@@ -5,6 +5,7 @@
 // bounded. Called by client.js and pool.js; statement-cache.js holds what one
 // connection has prepared.
 
+const { Catalog } = require('./catalog');
 const { callsKnownFunctionsOnly } = require('./known-functions');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
@@ -30,7 +31,7 @@ const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
 /**
  * What a statement does to tables, as its command tag told: 'other' is not one
- * of the five that everybody uses.
+ * of the five that everybody uses. For 'read' that goes by its text, too: see onlyReads().
  * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
  */
 
@@ -73,6 +74,9 @@ class StatementInfo {
     this.averageMillis = -1;
     /** @type {Effect} */
     this.effect = 'unknown';
+    /** By which names of the catalog it was judged last, and how. @type {import('./known-functions').CatalogNames | undefined} */
+    this.judgedBy = undefined;
+    this.isHarmless = false;
     /** Rows of its last result. */
     this.rows = 0;
     /** The server has told right how many they were, which not every engine does. */
@@ -100,6 +104,18 @@ class StatementInfo {
     }
   }
 
+  /**
+   * What its text seems to do, it does.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  onlyReads(names) {
+    if (this.judgedBy !== names) {
+      this.judgedBy = names;
+      this.isHarmless = this.effect === 'read' && callsKnownFunctionsOnly(this.text, names);
+    }
+    return this.isHarmless;
+  }
+
   /** @param {import('./result').Result} result */
   learnCount({ command, rowCount, rows }) {
     if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
@@ -113,6 +129,8 @@ class StatementInfo {
 }
 
 class StatementRegistry {
+  /** What the database makes of texts. */
+  catalog = new Catalog();
   /** @type {Map<string, StatementInfo>} oldest first */
   #infos = new Map();
   #length = 0;
@@ -120,6 +138,11 @@ class StatementRegistry {
   /** @param {string} text @returns {StatementInfo} */
   find(text) {
     return this.#infos.get(text) ?? this.#add(text);
+  }
+
+  /** Somebody has committed DDL, or may have. */
+  onSchemaChange() {
+    this.catalog.onSchemaChange();
   }
 
   /** @param {string} text */

@@ -2,7 +2,7 @@
 
 // What all connections send in one tick, encoded into one Int32Array of
 // commands, one string that holds every text and one byte array, which the
-// addon reads in one go before the event loop polls. Called by connection.js.
+// addon reads in one go before the event loop polls. Called by outbox.js.
 // The format stands in src/wire_format.h.
 
 const binding = require('./binding');
@@ -221,6 +221,31 @@ function current() {
   return commands[header.ticks];
 }
 
+/**
+ * Who has something to write before the tick is handed over.
+ * @type {{ endTick: () => void }[]}
+ */
+const gathering = [];
+
+/**
+ * Has the addon call endTick() when all callbacks of this turn of the loop have run.
+ * @param {{ endTick: () => void }} writer that is not on the list already
+ */
+function beforeEnd(writer) {
+  gathering.push(writer);
+  commands[header.gathers] = 1;
+}
+
+/** Before the loop polls. */
+function endTick() {
+  // Those that are added meanwhile have their turn too.
+  for (let writer = gathering.shift(); writer !== undefined; writer = gathering.shift()) {
+    // Should one throw, the others are called in the next turn.
+    commands[header.gathers] = gathering.length > 0 ? 1 : 0;
+    writer.endTick();
+  }
+}
+
 /** Hands the tick so far to libpq; otherwise it goes before the loop polls. */
 function submit() {
   binding.submit();
@@ -235,6 +260,8 @@ module.exports = {
   begin,
   rollback,
   submit,
+  beforeEnd,
+  endTick,
   current,
   writeQuery,
   writeExecute,

@@ -96,6 +96,7 @@ void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
   turn_.reset();
   tick_.Reset();
   deliver_.Reset();
+  end_tick_.Reset();
   commands_.Reset();
   bytes_.Reset();
   inbox_.Reset();
@@ -109,10 +110,12 @@ void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
   };
 }
 
-void AddonData::Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard) {
+void AddonData::Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard,
+                      Napi::Function end_tick) {
   delivery_.SetJsonGuard(std::move(json_guard));
   tick_ = Napi::Persistent(tick);
   deliver_ = Napi::Persistent(deliver);
+  end_tick_ = Napi::Persistent(end_tick);
   async_context_ = std::make_unique<Napi::AsyncContext>(env_, "pg-conduit");
   can_run_javascript_ = true;
 }
@@ -124,6 +127,16 @@ void AddonData::SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes) {
   command_capacity_ = commands.ElementLength();
   byte_data_ = reinterpret_cast<const char*>(bytes.Data());
   byte_capacity_ = bytes.ByteLength();
+}
+
+void AddonData::EndTick() {
+  if (command_data_ == nullptr || !can_run_javascript_) return;
+  if (command_data_[kHeaderGathers] == 0) return;
+  command_data_[kHeaderGathers] = 0;
+  const Napi::HandleScope scope(env_);
+  Call(end_tick_, 0, nullptr);
+  // Microtasks have put more aside: the loop must not sleep on it.
+  if (can_run_javascript_ && command_data_[kHeaderGathers] != 0) turn_->RequestDelivery();
 }
 
 void AddonData::ReadCommands() {
@@ -250,9 +263,14 @@ void AddonData::Deliver() {
   }
   // JavaScript may send and close, which writes to the next delivery.
   delivery_.Clear();
+  Call(deliver_, 4 + kChunkParts, arguments);
+}
+
+void AddonData::Call(const Napi::FunctionReference& function, size_t count,
+                     const napi_value* arguments) {
   napi_value result = nullptr;
-  const napi_status status = napi_make_callback(
-      env_, *async_context_, tick_.Value(), deliver_.Value(), 4 + kChunkParts, arguments, &result);
+  const napi_status status = napi_make_callback(env_, *async_context_, tick_.Value(),
+                                                function.Value(), count, arguments, &result);
   if (status == napi_pending_exception) {
     napi_value error = nullptr;
     if (napi_get_and_clear_last_exception(env_, &error) == napi_ok) {
