@@ -98,7 +98,7 @@ class Connection {
     this.#owner = owner;
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
-    this.#outbox = new Outbox(this, settings);
+    this.#outbox = new Outbox(this, settings, registry);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -515,6 +515,7 @@ class Connection {
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
+    this.#outbox.statements.lost();
     clearTimeout(this.#dropTimer);
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();

@@ -64,14 +64,15 @@ class Outbox {
   /**
    * @param {Connection} connection
    * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
    */
-  constructor(connection, settings) {
+  constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
     this.#settings = settings;
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
-    this.statements = new PreparedStatements(connection, this.syncs, settings);
+    this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
   }
 
   /** @param {Query} query that may run on this connection */
@@ -300,7 +301,6 @@ class Outbox {
     }
     if (query.sharesSync) this.syncs.endShared(query);
     else this.syncs.endAlone(query.slot);
-    this.statements.sent(query);
   }
 
   /** @param {Query} query a text of several statements */
@@ -314,6 +314,7 @@ class Outbox {
       return;
     }
     this.#connection.transactionStatus = -1;
+    this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
     // Behind what was written so far.
@@ -335,7 +336,6 @@ class Outbox {
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
-    for (const query of members) this.statements.sent(query);
   }
 
   /** @param {Query} query */
@@ -343,6 +343,7 @@ class Outbox {
     this.#connection.transactionStatus = -1;
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
+    this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
   }
