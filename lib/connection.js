@@ -98,7 +98,7 @@ class Connection {
     this.#owner = owner;
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
-    this.#outbox = new Outbox(this, settings, registry.catalog);
+    this.#outbox = new Outbox(this, settings, registry);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -397,8 +397,6 @@ class Connection {
    */
   onLost(message, queries) {
     const wasEnding = this.state === 'ending' || this.state === 'closed';
-    // Nobody knows what they have committed.
-    if (queries.length > 0) this.#registry.onSchemaChange();
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
@@ -519,6 +517,7 @@ class Connection {
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
+    this.#outbox.statements.lost();
     clearTimeout(this.#dropTimer);
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();

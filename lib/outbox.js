@@ -66,15 +66,15 @@ class Outbox {
   /**
    * @param {Connection} connection
    * @param {import('./options').Settings} settings
-   * @param {import('./catalog').Catalog} catalog
+   * @param {import('./statement-registry').StatementRegistry} registry
    */
-  constructor(connection, settings, catalog) {
+  constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
-    this.#candidates = new SyncCandidates(connection, settings, catalog);
+    this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
-    this.statements = new PreparedStatements(connection, this.syncs, settings, catalog);
+    this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
   }
 
   /** @param {Query} query that may run on this connection */
@@ -351,7 +351,6 @@ class Outbox {
     }
     if (query.sharesSync) this.syncs.endShared(query);
     else this.syncs.endAlone(query.slot);
-    this.statements.sent(query);
   }
 
   /** @param {Query} query a text of several statements */
@@ -365,6 +364,7 @@ class Outbox {
       return;
     }
     this.#connection.transactionStatus = -1;
+    this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
     // Behind what was written so far.
@@ -386,7 +386,6 @@ class Outbox {
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
-    for (const query of members) this.statements.sent(query);
   }
 
   /** @param {Query} query */
@@ -394,6 +393,7 @@ class Outbox {
     this.#connection.transactionStatus = -1;
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
+    this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
   }

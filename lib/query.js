@@ -59,6 +59,11 @@ class Query {
   /** @type {import('./connection-load').Pace} */
   pace = 'unknown';
   retried = false;
+  /**
+   * Why it is sent again without its prepared statement, which this may be the fault of.
+   * @type {{ statement: Statement, leads: boolean, error: DatabaseError } | undefined}
+   */
+  doubt = undefined;
   /** @type {Result | undefined} */
   result = undefined;
   /** @type {import('./row-builder').Shape | undefined} */

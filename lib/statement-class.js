@@ -2,7 +2,7 @@
 
 // Says what an SQL text may be run on: a shared connection, such a connection but without
 // neighbours in its pipeline, or an exclusive connection only. Called once for each text, when
-// statement-cache.js first sees it; connection.js asks epochChange() about finished statements.
+// statement-registry.js first sees it.
 //
 // It goes by the leading keywords, and for what these cannot tell by a look at the first SCAN_LIMIT
 // characters. It is a courtesy, not a wall: a function or a DO block may still change the session.
@@ -25,8 +25,6 @@ const { Scanner, isWordStart } = require('./sql-scanner');
  * @property {string} keyword the leading keyword(s) in upper case, '' for an empty statement
  * @property {string | null} refusal what to tell someone who tries it on a shared connection
  */
-
-/** @typedef {'none' | 'stale' | 'dropped'} EpochChange */
 
 /** Far more than anyone writes by hand; a list of a million literals is not worth reading. */
 const SCAN_LIMIT = 64 * 1024;
@@ -307,29 +305,4 @@ function classifyStatement(text) {
   return (finding && BY_FINDING[finding].get(keyword)) ?? first;
 }
 
-/**
- * What a finished statement's command tag means for the statements prepared on its connection:
- * 'dropped' when they are gone, 'stale' when they may mean something else now (another search_path,
- * changed tables), 'none' otherwise. The end of a transaction may take a SET or DDL back and has no
- * telling tag: who got 'stale' inside a transaction must expect it again at its end.
- * @param {string | null | undefined} commandTag
- * @returns {EpochChange}
- */
-function epochChange(commandTag) {
-  switch (commandTag) {
-    case 'DISCARD ALL':
-    case 'DEALLOCATE ALL':
-      return 'dropped';
-    case 'DISCARD TEMP':
-    case 'IMPORT FOREIGN SCHEMA':
-    case 'RESET':
-    case 'SET':
-      return 'stale';
-    default:
-      return typeof commandTag === 'string' && /^(?:ALTER|CREATE|DROP) /.test(commandTag)
-        ? 'stale'
-        : 'none';
-  }
-}
-
-module.exports = { classifyStatement, epochChange };
+module.exports = { classifyStatement };

@@ -1,12 +1,13 @@
 'use strict';
 
 // What is known of an SQL text, whatever connection it runs on: its class, how
-// often it was used, how long it takes. One for each pool or lone client, kept
-// bounded. Called by client.js and pool.js; statement-cache.js holds what one
+// often it was used, how long it takes, and what was learned of the schema. One
+// for each pool or lone client, kept bounded. Called by client.js and pool.js; statement-cache.js holds what one
 // connection has prepared.
 
 const { Catalog } = require('./catalog');
 const { callsKnownFunctionsOnly } = require('./known-functions');
+const { findSchemaChange, hasOpenColumns, isPlanned } = require('./schema-change');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 
@@ -50,9 +51,14 @@ function isConcurrent(info) {
 }
 
 class StatementInfo {
-  /** @param {string} text */
-  constructor(text) {
+  /** @type {boolean | undefined} */
+  #hasOpenColumns = undefined;
+
+  /** @param {string} text @param {number} [epoch] */
+  constructor(text, epoch = 0) {
     this.text = text;
+    /** What was prepared of it under another number is given up: an error has cast doubt on it. */
+    this.epoch = epoch;
     this.class = classifyStatement(text);
     const statements = splitStatements(text);
     /** More than one, which only the simple protocol takes. */
@@ -62,6 +68,7 @@ class StatementInfo {
     /** The COPY protocol would come in the middle. */
     this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
     this.touchesTransaction = classes.some(({ kind }) => kind === 'transaction');
+    this.schemaChange = findSchemaChange(statements);
     this.uses = 0;
     /** It takes all prepared statements away. */
     this.dropsStatements =
@@ -85,6 +92,17 @@ class StatementInfo {
     this.usesAlone = 0;
     /** A pooler executes something older for it. */
     this.isNeverPrepared = false;
+  }
+
+  /** The columns of its result are those that a table happens to have. */
+  get hasOpenColumns() {
+    this.#hasOpenColumns ??= hasOpenColumns(this.text);
+    return this.#hasOpenColumns;
+  }
+
+  /** An error at a place in its text comes from its analysis, before anything of it runs. */
+  get isAnalyzedFirst() {
+    return !this.isSeveral && isPlanned(this.text);
   }
 
   /** It would have others run twice. */
@@ -131,6 +149,9 @@ class StatementInfo {
 class StatementRegistry {
   /** What the database makes of texts. */
   catalog = new Catalog();
+  /** What was prepared under another number is given up: the schema may have changed since. */
+  schemaEpoch = 0;
+  #doubts = 0;
   /** @type {Map<string, StatementInfo>} oldest first */
   #infos = new Map();
   #length = 0;
@@ -140,14 +161,21 @@ class StatementRegistry {
     return this.#infos.get(text) ?? this.#add(text);
   }
 
-  /** Somebody has committed DDL, or may have. */
-  onSchemaChange() {
+  /** Somebody has committed DDL, or may have: everything is prepared anew, on every connection, at its next use. */
+  renewAll() {
+    ++this.schemaEpoch;
     this.catalog.onSchemaChange();
+  }
+
+  /** What is prepared of this text is, on every connection. @param {StatementInfo} info */
+  renew(info) {
+    info.epoch = ++this.#doubts;
   }
 
   /** @param {string} text */
   #add(text) {
-    const info = new StatementInfo(text);
+    // Not from 0 again: what is prepared of a text may outlive what was known of it.
+    const info = new StatementInfo(text, this.#doubts);
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
     this.#length += text.length;
