@@ -19,6 +19,7 @@ const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
 const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
+const outcome = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
 const ticks = require('./tick-buffer');
@@ -384,10 +385,16 @@ class Connection {
 
   // --- The end of the connection, and what it says by itself -----------------
 
-  /** Nothing of it will be answered: the connection is gone. @param {Query} query */
-  onNotSent(query) {
+  /**
+   * Nothing of it will be answered: the connection is gone.
+   * @param {Query} query
+   * @param {import('./errors').Outcome} [told]
+   */
+  onNotSent(query, told = 'not-run') {
     this.forget(query);
-    query.reject(this.#unsentError());
+    const error = this.#unsentError();
+    outcome.restrict(error, told);
+    query.reject(error);
     this.#owner.onSettled();
   }
 
@@ -401,12 +408,10 @@ class Connection {
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
-      const isUndone = query.group === undefined ? query.hasNotBegun : query.group.lastsNothing;
-      const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.answers.poison !== undefined
           ? this.answers.poison()
-          : this.#lostError(query, message, query.error ?? cause, outcome),
+          : this.#lostError(query, message, query.error ?? cause, outcome.ofLost(query)),
       );
     }
     // Idle, it is the one that was told.
@@ -419,12 +424,12 @@ class Connection {
    * @param {{ wasFatal?: boolean, error?: Error }} whom the server has told why, if anybody
    * @param {string} message
    * @param {Error | undefined} cause
-   * @param {import('./errors').Outcome} outcome
+   * @param {import('./errors').Outcome} told
    */
-  #lostError({ wasFatal, error }, message, cause, outcome) {
-    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, outcome);
+  #lostError({ wasFatal, error }, message, cause, told) {
+    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, told);
     const wasEnding = this.state === 'ending' || this.state === 'closed';
-    return lostError(wasEnding, message, cause, outcome);
+    return lostError(wasEnding, message, cause, told);
   }
 
   /** @param {Readonly<Record<string, string>>} fields */

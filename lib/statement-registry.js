@@ -2,24 +2,20 @@
 
 // What is known of an SQL text, whatever connection it runs on: its class, how
 // often it was used, how long it takes, and what was learned of the schema. One
-// for each pool or lone client, kept bounded. Called by client.js and pool.js; statement-cache.js holds what one
-// connection has prepared.
+// for each pool or lone client, kept bounded. Called by client.js and pool.js;
+// statement-cache.js holds what one connection has prepared.
 
 const { Catalog } = require('./catalog');
 const { callsKnownFunctionsOnly } = require('./known-functions');
-const { findSchemaChange, hasOpenColumns, isPlanned } = require('./schema-change');
-const { splitStatements } = require('./split-statements');
+const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
+const { readStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
+const { isTransactional } = require('./transactional');
 
 const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
-
-/** Procedures and DO blocks may COMMIT; the others work in several transactions. */
-const COMMITS_INSIDE = /^(?:CALL|DO|VACUUM|CLUSTER|REINDEX|REPACK)$/;
-const CONCURRENTLY = /\bconcurrently\b/i;
-const HEAD_LENGTH = 256;
 
 /** After it has failed, which it may do again. */
 const USES_ALONE = 64;
@@ -45,11 +41,6 @@ const EFFECTS = {
   MERGE: 'write',
 };
 
-/** @param {{ text: string, class: import('./statement-class').StatementClass }} info */
-function isConcurrent(info) {
-  return info.class.kind === 'alone' && CONCURRENTLY.test(info.text.slice(0, HEAD_LENGTH));
-}
-
 class StatementInfo {
   /** @type {boolean | undefined} */
   #hasOpenColumns = undefined;
@@ -60,23 +51,28 @@ class StatementInfo {
     /** What was prepared of it under another number is given up: an error has cast doubt on it. */
     this.epoch = epoch;
     this.class = classifyStatement(text);
-    const statements = splitStatements(text);
+    const { texts, isSure } = readStatements(text);
     /** More than one, which only the simple protocol takes. */
-    this.isSeveral = statements.length > 1;
-    const classes = this.isSeveral ? statements.map(classifyStatement) : [this.class];
-    this.touchesSession = classes.some(({ kind }) => kind === 'session');
+    this.isSeveral = texts.length > 1;
+    /** The server may find other statements in it than are found here. */
+    this.isDoubtful = this.isSeveral && !isSure;
+    const classes = this.isSeveral ? texts.map(classifyStatement) : [this.class];
+    this.touchesSession = this.isDoubtful || classes.some(({ touchesSession }) => touchesSession);
     /** The COPY protocol would come in the middle. */
     this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
-    this.touchesTransaction = classes.some(({ kind }) => kind === 'transaction');
-    this.schemaChange = findSchemaChange(statements);
+    this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
+    this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
     this.uses = 0;
     /** It takes all prepared statements away. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
-    /** Parts of it may be committed though it fails. */
-    this.mayCommitInside = classes.some(({ keyword }) => COMMITS_INSIDE.test(keyword));
-    if (this.isSeveral) this.mayCommitInside ||= this.touchesTransaction;
-    else this.mayCommitInside ||= isConcurrent(this);
+    /** Parts of it may be committed though it fails, or does not come to its end. */
+    this.mayCommitInside =
+      this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
+    /** Locks of the session are no part of a transaction. */
+    this.outlastsRollback = classes.some(({ takesLocks }) => takesLocks);
+    /** Parts of it may last though it fails, or its transaction is never committed. */
+    this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
     /** What it costs the server, in ms; -1 while unknown. */
     this.averageMillis = -1;
     /** @type {Effect} */
@@ -90,8 +86,8 @@ class StatementInfo {
     this.isCounted = false;
     /** So many of its next uses get no company in their Sync. */
     this.usesAlone = 0;
-    /** A pooler executes something older for it. */
-    this.isNeverPrepared = false;
+    /** Its columns may change without an error, or a pooler executes something older for it. */
+    this.isNeverPrepared = !PLANNED.has(this.class.keyword);
   }
 
   /** The columns of its result are those that a table happens to have. */
@@ -102,7 +98,7 @@ class StatementInfo {
 
   /** An error at a place in its text comes from its analysis, before anything of it runs. */
   get isAnalyzedFirst() {
-    return !this.isSeveral && isPlanned(this.text);
+    return !this.isSeveral && PLANNED.has(this.class.keyword);
   }
 
   /** It would have others run twice. */

@@ -8,6 +8,7 @@
 
 const delivery = require('./delivery');
 const { DatabaseError, isFatal } = require('./errors');
+const { ofUnsent } = require('./outcome');
 const ticks = require('./tick-buffer');
 
 /**
@@ -67,11 +68,6 @@ class SyncGroup {
     return this.members.some((query) => query.hasFailed && !query.wasSkipped && !query.wasFatal);
   }
 
-  /** So too, and no member has committed anything on its way. */
-  get lastsNothing() {
-    return this.isUndone && !this.members.some(({ info }) => info.mayCommitInside);
-  }
-
   // --- What delivery.js reports about the slot ---------------------------------
 
   /** @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
@@ -99,10 +95,11 @@ class SyncGroup {
     this.connection.answers.onGroupSync(this, transactionStatus, costMillis, now);
   }
 
-  /** Without its Sync the server commits nothing of it. */
+  /** Its Sync could not be written. */
   dropped() {
     this.#freeMembers();
-    for (const query of this.members) this.connection.onNotSent(query);
+    const outcome = ofUnsent(this.members);
+    for (const query of this.members) this.connection.onNotSent(query, outcome);
   }
 
   /** @param {Query[]} queries gets those that the connection takes with it */

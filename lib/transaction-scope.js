@@ -5,13 +5,8 @@
 // transaction-gate.js, which is the way of its statements to the client.
 
 const { afterDelivery } = require('./delivery');
-const {
-  ConnectionError,
-  DatabaseError,
-  QueryAbortedError,
-  ResultError,
-  copyError,
-} = require('./errors');
+const { DatabaseError, QueryAbortedError, ResultError, copyError } = require('./errors');
+const { tellInTransaction, tellOfCommit, tellOfRollback } = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { OWN_DEFAULTS, Query } = require('./query');
 const { splitStatements } = require('./split-statements');
@@ -63,6 +58,8 @@ function ignore() {}
 
 /** BEGIN and its kin; not prepared, so that they never fail for the sake of a lost statement. */
 class ControlQuery extends Query {
+  /** The server has said so. */
+  isDone = false;
   #onFailed;
 
   /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
@@ -70,6 +67,12 @@ class ControlQuery extends Query {
     super(text, [], { prepare: false }, OWN_DEFAULTS);
     this.#onFailed = onFailed;
     this.promise.catch(ignore);
+  }
+
+  /** @override @param {import('./result').Result} result */
+  resolve(result) {
+    this.isDone = true;
+    super.resolve(result);
   }
 
   /** @override @param {Error} error */
@@ -92,6 +95,8 @@ class Scope {
   inner = undefined;
   /** Settles with a savepoint. @type {Promise<any> | undefined} */
   done = undefined;
+  /** BEGIN, or SAVEPOINT, once it is sent. @type {ControlQuery | undefined} */
+  #beginning = undefined;
   #begin;
 
   /**
@@ -145,6 +150,7 @@ class Scope {
     query.info ??= this.gate.registry.find(query.text);
     const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);
+    if (query.info.isDoubtful || query.info.outlastsRollback) this.top.isDoubtful = true;
     // The addon would find it when COMMIT is on its way already.
     return findUnsendable(query.text, query.parameters);
   }
@@ -164,7 +170,11 @@ class Scope {
     if (this.hasBegun) return;
     this.hasBegun = true;
     this.outer?.begin();
-    this.send(this.#begin, (error) => this.onBeginFailed(error));
+    this.#beginning = this.send(this.#begin, (error) => this.onBeginFailed(error));
+  }
+
+  get hasServerBegun() {
+    return this.#beginning?.isDone === true;
   }
 
   /** @param {Error} error */
@@ -195,10 +205,7 @@ class Scope {
     const { code, cause } = /** @type {any} */ (error);
     const isFollowing = code === IN_FAILED_TRANSACTION && cause === undefined;
     if (isFollowing && earlier !== undefined) error.cause = earlier;
-    // Without COMMIT nothing lasts of it.
-    if (!top.isLoose && (error instanceof DatabaseError || !top.isCommitSent)) {
-      /** @type {any} */ (error).outcome = 'not-run';
-    }
+    tellInTransaction(error, top);
     if (failure === undefined) this.failure = error;
     return true;
   }
@@ -315,6 +322,10 @@ class TransactionScope extends Scope {
   isAbandoned = false;
   /** BEGIN has failed: what was sent behind it ran without a transaction. */
   isLoose = false;
+  /** A text in it may have ended it, or has taken what no rollback gives back. */
+  isDoubtful = false;
+  /** COMMIT was sent, and nobody knows what became of it. */
+  mayBeCommitted = false;
   #savepoints = 0;
 
   nameSavepoint() {
@@ -348,7 +359,7 @@ class TransactionScope extends Scope {
     if (this.interruption !== undefined || this.failure !== undefined) {
       await this.#rollBack();
       if (this.isLoose) throw looseError(this.failure);
-      throw this.interruption ?? abortedError(this.failure);
+      throw tellOfRollback(this.interruption ?? abortedError(this.failure), this);
     }
     if (!this.hasBegun) return;
     this.isCommitSent = true;
@@ -361,13 +372,12 @@ class TransactionScope extends Scope {
         await this.#rollBack();
       }
       if (this.isLoose) throw looseError(this.failure);
-      // The server cannot have committed it.
-      const isUndone = /** @type {unknown} */ (this.failure) instanceof DatabaseError;
-      if (isUndone && error instanceof ConnectionError) error.outcome = 'not-run';
+      tellOfCommit(/** @type {Error} */ (error), this);
+      this.mayBeCommitted = /** @type {any} */ (error).outcome === 'unknown';
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);
-    if (command !== 'COMMIT') throw abortedError(this.failure);
+    if (command !== 'COMMIT') throw tellOfRollback(abortedError(this.failure), this);
     if (this.failure !== undefined) throw incompleteError(this.failure);
   }
 

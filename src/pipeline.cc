@@ -125,7 +125,7 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
   if (result == 0) {
     // libpq may have queued a part of it, which nothing can take back.
     const std::string message = PQerrorMessage(conn_.get());
-    context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
+    context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 1);
     Lose(message.c_str());
     return false;
   }
