@@ -13,6 +13,7 @@ const {
   copyAmongError,
   endedByServerError,
   lostError,
+  silentError,
   terminatedError,
 } = require('./connection-errors');
 const delivery = require('./delivery');
@@ -21,6 +22,7 @@ const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./
 const { Handshake } = require('./handshake');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
+const { OwnDeadline } = require('./own-statements');
 const ticks = require('./tick-buffer');
 
 /**
@@ -77,6 +79,8 @@ class Connection {
   #handshake = undefined;
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
+  /** The server does not answer, and that is why it is closed. @type {Error | undefined} */
+  #silence = undefined;
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #outbox;
@@ -98,6 +102,13 @@ class Connection {
     this.#owner = owner;
     this.id = delivery.addConnection(this);
     this.#native = new binding.Connection(this.id);
+    /** Of the driver's own statements. */
+    this.ownDeadline = new OwnDeadline(
+      this,
+      () => this.#native.head(),
+      settings.query_timeout,
+      (text, millis) => this.#endSilent(silentError(text, millis)),
+    );
     this.#outbox = new Outbox(this, settings);
     this.answers = new Answers(this, this.#outbox, owner);
   }
@@ -189,6 +200,7 @@ class Connection {
       query.reject(this.#closedError());
       return;
     }
+    if (query.isOwn) this.ownDeadline.watch();
     const info = (query.info ??= this.#registry.find(query.text));
     const { kind, refusal } = info.class;
     const isOne =
@@ -396,7 +408,7 @@ class Connection {
    * @param {Query[]} queries that were in flight
    */
   onLost(message, queries) {
-    const wasEnding = this.state === 'ending' || this.state === 'closed';
+    const wasEnding = this.#wasWanted;
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
@@ -423,8 +435,13 @@ class Connection {
    */
   #lostError({ wasFatal, error }, message, cause, outcome) {
     if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, outcome);
-    const wasEnding = this.state === 'ending' || this.state === 'closed';
-    return lostError(wasEnding, message, cause, outcome);
+    if (this.#silence !== undefined) return Object.assign(copyError(this.#silence), { outcome });
+    return lostError(this.#wasWanted, message, cause, outcome);
+  }
+
+  /** Whether somebody here has closed it, or is about to. */
+  get #wasWanted() {
+    return (this.state === 'ending' || this.state === 'closed') && this.#silence === undefined;
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
@@ -502,6 +519,18 @@ class Connection {
     if (this.inFlight === 0) this.#close();
   }
 
+  /** @param {Error} silence */
+  #endSilent(silence) {
+    if (this.state === 'closed') return;
+    this.#silence = silence;
+    this.state = 'ending';
+    // What is in flight is settled by the loss that this reports.
+    this.#native.close();
+    if (this.inFlight > 0) return;
+    this.#failure ??= silence;
+    this.#close(silence);
+  }
+
   #finish() {
     if (this.inFlight > 0 || this.state !== 'ending') return;
     this.#native.close();
@@ -516,6 +545,7 @@ class Connection {
     this.transactionStatus = 0;
     this.#native.close();
     clearTimeout(this.#dropTimer);
+    this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();
     if (lost !== undefined) this.#owner.onLost(lost);

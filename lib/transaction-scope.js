@@ -13,7 +13,7 @@ const {
   copyError,
 } = require('./errors');
 const { findUnsendable } = require('./parameters');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { Transaction } = require('./transaction');
@@ -33,6 +33,7 @@ const {
 /**
  * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./errors').TransactionError} TransactionError
+ * @typedef {import('./query').Query} Query
  * @typedef {import('./transaction-gate').TransactionGate} TransactionGate
  * @typedef {import('./statement-registry').StatementInfo} StatementInfo
  * @typedef {import('./transaction').Body} Body
@@ -43,6 +44,8 @@ const {
 
 /** The transaction was aborted by an earlier statement. */
 const IN_FAILED_TRANSACTION = '25P02';
+
+const COMMIT = 'COMMIT';
 
 /** What begins, ends or splits a transaction. The kind `transaction` has SET LOCAL and the like, too. */
 const CONTROL = new Set([
@@ -61,13 +64,15 @@ function findControl({ text, isSeveral, touchesTransaction, class: { keyword } }
 
 function ignore() {}
 
-/** BEGIN and its kin; not prepared, so that they never fail for the sake of a lost statement. */
-class ControlQuery extends Query {
+/** BEGIN and its kin. */
+class ControlQuery extends OwnQuery {
   #onFailed;
 
   /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
   constructor(text, onFailed) {
-    super(text, [], { prepare: false }, OWN_DEFAULTS);
+    super(text);
+    // Deferred constraints are checked then, and synchronous standbys waited for.
+    this.mayTakeLong = text === COMMIT;
     this.#onFailed = onFailed;
     this.promise.catch(ignore);
   }
@@ -355,7 +360,7 @@ class TransactionScope extends Scope {
     const { connection } = this.gate;
     let command;
     try {
-      ({ command } = await this.send('COMMIT', ignore).promise);
+      ({ command } = await this.send(COMMIT, ignore).promise);
     } catch (error) {
       if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
         await this.#rollBack();
@@ -367,7 +372,7 @@ class TransactionScope extends Scope {
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);
-    if (command !== 'COMMIT') throw abortedError(this.failure);
+    if (command !== COMMIT) throw abortedError(this.failure);
     if (this.failure !== undefined) throw incompleteError(this.failure);
   }
 
