@@ -47,7 +47,7 @@ function membersOf(work) {
   return 'members' in work ? work.members : [work];
 }
 
-/** So long a shared connection may say nothing when all that is in flight on it was given up, and once more. */
+/** So long a connection may say nothing when all that is in flight on it was given up or is our own, and once more. */
 const SILENCE_MILLIS = 2000;
 
 class Connection {
@@ -86,6 +86,8 @@ class Connection {
   #outbox;
   /** In flight, and not waited for any longer. @type {Set<Query>} */
   #givenUp = new Set();
+  /** Queries of our own that were submitted and not settled. */
+  #ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #dropTimer = undefined;
   /** @type {(() => void)[]} */
@@ -200,7 +202,7 @@ class Connection {
       query.reject(this.#closedError());
       return;
     }
-    if (query.isOwn) this.ownDeadline.watch();
+    if (query.isOwn) this.#watchOwn(query);
     const info = (query.info ??= this.#registry.find(query.text));
     const { kind, refusal } = info.class;
     const isOne =
@@ -217,6 +219,15 @@ class Connection {
     }
     this.#expect(query);
     this.#outbox.submit(query);
+  }
+
+  /** @param {Query} query */
+  #watchOwn(query) {
+    this.ownDeadline.watch();
+    ++this.#ownInFlight;
+    query.onceSettled(() => {
+      --this.#ownInFlight;
+    });
   }
 
   /**
@@ -359,11 +370,12 @@ class Connection {
 
   /**
    * What nobody waits for any longer is not to keep the connection: if the server says nothing for a
-   * while it is asked to cancel it, which hits nobody else, and then left.
+   * while it is asked to cancel it, which hits no other caller, and then left.
    */
   #dropUnlessAnswered() {
-    const isUnwanted = () => this.#givenUp.size > 0 && this.#givenUp.size === this.load.inFlight;
-    if (this.#dropTimer !== undefined || !this.isShared || !isUnwanted()) return;
+    const isUnwanted = () =>
+      this.#givenUp.size > 0 && this.#givenUp.size + this.#ownInFlight === this.load.inFlight;
+    if (this.#dropTimer !== undefined || !isUnwanted()) return;
     const { settled } = this;
     this.#dropTimer = setTimeout(() => {
       this.#dropTimer = undefined;
@@ -524,6 +536,7 @@ class Connection {
     if (this.state === 'closed') return;
     this.#silence = silence;
     this.state = 'ending';
+    this.ownDeadline.stop();
     // What is in flight is settled by the loss that this reports.
     this.#native.close();
     if (this.inFlight > 0) return;

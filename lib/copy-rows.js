@@ -110,6 +110,12 @@ class DescribeQuery extends OwnQuery {
     if (!this.isSettled) this.#copy.describe(result.rows);
     super.resolve(result);
   }
+
+  /** @override @param {any} error of copyRows(), which has sent no COPY then */
+  reject(error) {
+    if (!this.isSettled) error.outcome = 'not-run';
+    super.reject(error);
+  }
 }
 
 /** @param {readonly Column[]} columns in any order */

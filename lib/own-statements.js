@@ -31,6 +31,11 @@ class OwnQuery extends Query {
   }
 }
 
+/** @param {number} queryMillis the option query_timeout, 0: none */
+function ownMillis(queryMillis) {
+  return queryMillis > 0 ? queryMillis : OWN_STATEMENT_MILLIS;
+}
+
 /**
  * The clock of a statement runs while the server has nothing else to do for the connection: not while
  * the statement waits here, or behind a long statement of the caller's.
@@ -63,17 +68,13 @@ class OwnDeadline {
 
   /** A statement of our own is on its way. */
   watch() {
-    if (this.#limit === undefined && !this.#isOver) this.#arm(this.#periodMillis);
+    if (this.#limit === undefined && !this.#isOver) this.#arm(ownMillis(this.#queryMillis));
   }
 
   /** The connection is closed. */
   stop() {
     this.#isOver = true;
     this.#limit?.cancel();
-  }
-
-  get #periodMillis() {
-    return this.#queryMillis > 0 ? this.#queryMillis : OWN_STATEMENT_MILLIS;
   }
 
   /** @param {number} millis */
@@ -90,7 +91,7 @@ class OwnDeadline {
     const limit = head === undefined ? Infinity : this.#limitOf(head.slot);
     const left = head === undefined ? Infinity : limit - head.millis;
     if (left > 0) {
-      this.#arm(Math.ceil(Math.min(left, this.#periodMillis)));
+      this.#arm(Math.ceil(Math.min(left, ownMillis(this.#queryMillis))));
       return;
     }
     const entry = head && delivery.entryAt(head.slot);
@@ -106,8 +107,8 @@ class OwnDeadline {
     // Its neighbours may have more time than `query_timeout` says.
     if (this.#connection.isShared) return Math.max(this.#queryMillis, OWN_STATEMENT_MILLIS);
     if (this.#queryMillis === 0 && entry instanceof OwnQuery && entry.mayTakeLong) return Infinity;
-    return this.#periodMillis;
+    return ownMillis(this.#queryMillis);
   }
 }
 
-module.exports = { OwnDeadline, OwnQuery, OWN_STATEMENT_MILLIS };
+module.exports = { OwnDeadline, OwnQuery, OWN_STATEMENT_MILLIS, ownMillis };
