@@ -163,8 +163,10 @@ class Answers {
       return;
     }
     if (error instanceof DatabaseError && error.code === READ_ONLY) this.#owner.onReadOnly?.();
-    // What it committed before it failed is there to stay.
-    if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
+    // What it committed before it failed is there to stay; and the last words of a server or a pooler
+    // prove nothing.
+    const isDoubtful = info.mayCommitInside || query.wasFatal;
+    if (isDoubtful && error instanceof DatabaseError) error.outcome = 'unknown';
     query.reject(error);
   }
 

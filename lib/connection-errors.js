@@ -217,7 +217,8 @@ function lostError(wasEnding, message, cause, outcome) {
  * @param {number} millis
  */
 function silentError(text, millis) {
-  const what = text === '' ? 'a Sync' : text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  const what =
+    text === '' ? 'a Sync' : text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return new ConnectionError(UNEXPECTED, {
     code: 'ETIMEDOUT',
     detail: `the server has not answered ${what} within ${millis} ms`,

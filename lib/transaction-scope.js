@@ -46,6 +46,7 @@ const {
 const IN_FAILED_TRANSACTION = '25P02';
 
 const COMMIT = 'COMMIT';
+const ROLLBACK = 'ROLLBACK';
 
 /** What begins, ends or splits a transaction. The kind `transaction` has SET LOCAL and the like, too. */
 const CONTROL = new Set([
@@ -320,10 +321,18 @@ class TransactionScope extends Scope {
   isAbandoned = false;
   /** BEGIN has failed: what was sent behind it ran without a transaction. */
   isLoose = false;
+  /** BEGIN was sent, and the server has not said yet that nothing of it is left. */
+  mayLast = false;
   #savepoints = 0;
 
   nameSavepoint() {
     return `pg_conduit_${++this.#savepoints}`;
+  }
+
+  /** @override */
+  begin() {
+    this.mayLast = true;
+    super.begin();
   }
 
   /** @override @param {Error} error */
@@ -358,12 +367,15 @@ class TransactionScope extends Scope {
     if (!this.hasBegun) return;
     this.isCommitSent = true;
     const { connection } = this.gate;
+    const query = this.send(COMMIT, ignore);
     let command;
     try {
-      ({ command } = await this.send(COMMIT, ignore).promise);
+      ({ command } = await query.promise);
     } catch (error) {
       if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
         await this.#rollBack();
+      } else if (error instanceof DatabaseError && !query.wasFatal) {
+        this.mayLast = false;
       }
       if (this.isLoose) throw looseError(this.failure);
       // The server cannot have committed it.
@@ -372,6 +384,7 @@ class TransactionScope extends Scope {
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);
+    if (command === ROLLBACK) this.mayLast = false;
     if (command !== COMMIT) throw abortedError(this.failure);
     if (this.failure !== undefined) throw incompleteError(this.failure);
   }
@@ -381,7 +394,8 @@ class TransactionScope extends Scope {
     if (!this.hasBegun || this.isAbandoned) return;
     const { connection } = this.gate;
     try {
-      await this.send('ROLLBACK', ignore).promise;
+      const { command } = await this.send(ROLLBACK, ignore).promise;
+      if (command === ROLLBACK) this.mayLast = false;
     } catch {
       // Lost already, or not to be used by anybody.
       connection.destroy();

@@ -246,7 +246,9 @@ describe('A connection that falls silent at a statement of our own', function ()
         await client.query(left);
         proxy.mute = { at };
         client.release();
-        const others = Array.from({ length: 4 }, () => pool.query({ text: 'select 1', timeoutMillis: 0 }));
+        const others = Array.from({ length: 4 }, () =>
+          pool.query({ text: 'select 1', timeoutMillis: 0 }),
+        );
         await inTime(Promise.all(others));
         await assertAlive(pool, max);
       });
@@ -393,7 +395,7 @@ describe('A connection that falls silent at a statement of our own', function ()
         given = how;
       });
       deadline.watch();
-      for (; now < millis; ) {
+      for (; now < millis;) {
         const step = Math.min(10_000, millis - now);
         now += step;
         mock.timers.tick(step);
