@@ -21,6 +21,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(keywords: string[], values: string[], fileKeywords: string[],
  *   texts: string[], scramMaxIterations: number) => void} connect the texts go to libpq as files
  * @property {() => void} close
+ * @property {() => { slot: number, millis: number } | undefined} head what the server is to answer
+ *   next, and for how long it has had nothing else to do
  * @property {(name: string) => string | null} parameterStatus
  * @property {() => boolean} isEncrypted
  * @property {(ref: boolean) => void} setLoopRef

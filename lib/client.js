@@ -26,7 +26,7 @@ const { parseOptions } = require('./options');
 const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
 const { showQuery } = require('./pg/query-queue');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { textParsers } = require('./row-builder');
 const { openStream } = require('./row-stream');
@@ -38,6 +38,7 @@ const { TypeOverrides } = require('./types/type-overrides');
 
 /**
  * @typedef {import('./options').Settings} Settings
+ * @typedef {import('./query').Query} Query
  * @typedef {import('./row-builder').TypeSource} TypeSource
  * @typedef {import('./query-arguments').Callback} Callback
  *
@@ -244,7 +245,7 @@ class Client extends EventEmitter {
 
   /** For the driver itself, past what a transaction lets through. @param {string} text */
   #ask = (text) => {
-    const query = new Query(text, [], { prepare: false }, OWN_DEFAULTS);
+    const query = new OwnQuery(text);
     this.#connection.submit(query);
     return query.promise;
   };

@@ -44,6 +44,11 @@ function freeSlot(slot) {
   freeSlots.push(slot);
 }
 
+/** @param {number} slot */
+function entryAt(slot) {
+  return slots[slot];
+}
+
 /**
  * Weak: an idle connection that nobody holds may be collected, and its
  * finalizer closes the socket. One that is busy is held by its queries' slots,
@@ -410,6 +415,7 @@ binding.setup(tick, deliver, JSON.stringify(JSON_GUARD), endTick);
 module.exports = {
   takeSlot,
   freeSlot,
+  entryAt,
   addConnection,
   connecting,
   afterDelivery,

@@ -253,7 +253,7 @@ class Outbox {
       this.#whenNoAsides = undefined;
       signal();
     };
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, answered));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
   }

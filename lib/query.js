@@ -139,6 +139,11 @@ class Query {
     });
   }
 
+  /** Whether it is the driver's own: own-statements.js has its deadline. */
+  get isOwn() {
+    return false;
+  }
+
   /** @param {any} value */
   resolve(value) {
     if (this.isSettled) return;
@@ -389,13 +394,20 @@ function copyError() {
   );
 }
 
-/** Stands in a slot whose answer nobody waits for. */
+/** Stands in the slot of a statement of the driver's own that settles no promise. */
 class Housekeeping {
   group = undefined;
-  /** @param {Connection} connection @param {() => void} [onAnswered] after its delivery */
-  constructor(connection, onAnswered) {
+  isOwn = true;
+  /**
+   * @param {Connection} connection
+   * @param {string} text
+   * @param {() => void} [onAnswered] after its delivery
+   */
+  constructor(connection, text, onAnswered) {
     this.connection = connection;
+    this.text = text;
     this.onAnswered = onAnswered;
+    connection.ownDeadline.watch();
   }
   addRows() {}
   complete() {}

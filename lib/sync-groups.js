@@ -29,6 +29,7 @@ const MAX_MEMBER_BYTES = MAX_BYTES / 2;
 class SyncGroup {
   /** A group is no member of another one. */
   group = undefined;
+  isOwn = false;
   /** Why the commit failed. @type {DatabaseError | undefined} */
   error = undefined;
   /** The last words of a server or a pooler, which prove nothing. */

@@ -1,6 +1,7 @@
 // See connection.h.
 #include "connection.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("cancel", &Connection::JS_Cancel),
                          InstanceMethod("setReading", &Connection::JS_SetReading),
                          InstanceMethod("counters", &Connection::JS_Counters),
+                         InstanceMethod("head", &Connection::JS_Head),
                          InstanceMethod("parameterStatus", &Connection::JS_ParameterStatus),
                          InstanceMethod("isEncrypted", &Connection::JS_IsEncrypted),
                      });
@@ -174,6 +176,18 @@ Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {
   set("flushes", counters.flushes);
   set("wakeups", counters.wakeups);
   set("pending", pipeline_ != nullptr ? pipeline_->pending() : 0);
+  return object;
+}
+
+Napi::Value Connection::JS_Head(const Napi::CallbackInfo& info) {
+  if (pipeline_ == nullptr) return info.Env().Undefined();
+  const std::optional<Pipeline::Head> head = pipeline_->head();
+  if (!head.has_value()) return info.Env().Undefined();
+  constexpr double kNanosPerMilli = 1e6;
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("slot", Napi::Number::New(info.Env(), head->slot));
+  object.Set("millis", Napi::Number::New(info.Env(), static_cast<double>(uv_hrtime() - head->since) /
+                                                         kNanosPerMilli));
   return object;
 }
 

@@ -418,6 +418,7 @@ int32_t Pipeline::CostMicros(uint64_t sent_at) {
   }
   const uint64_t begun_at = std::max(sent_at + round_trip_, last_sync_at_);
   last_sync_at_ = std::max(last_sync_at_, arrival.earliest);
+  last_sync_seen_at_ = arrival.latest;
   if (arrival.earliest <= begun_at) return 0;
   const uint64_t micros = (arrival.earliest - begun_at) / 1000;
   return static_cast<int32_t>(std::min<uint64_t>(micros, INT32_MAX));
