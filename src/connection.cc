@@ -203,7 +203,7 @@ void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   data_->pipeline_context().delivery->Push(Event::kConnected, id_, process_id, server_version);
 }
 
-void Connection::OnConnectFailed(const std::string& message) {
+void Connection::OnConnectFailed(std::string message) {
   connector_.reset();
   Delivery* delivery = data_->pipeline_context().delivery;
   delivery->PushWithText(Event::kConnectFailed, id_);

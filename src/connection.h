@@ -53,7 +53,7 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
 
   void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) override;
-  void OnConnectFailed(const std::string& message) override;
+  void OnConnectFailed(std::string message) override;
 
   std::shared_ptr<AddonData> data_;
   int32_t id_ = 0;
