@@ -96,7 +96,7 @@ class Connection {
     this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
-    this.id = delivery.addConnection(this);
+    this.id = delivery.newConnectionId();
     this.#native = new binding.Connection(this.id);
     this.#outbox = new Outbox(this, settings);
     this.answers = new Answers(this, this.#outbox, owner);
@@ -143,7 +143,7 @@ class Connection {
    */
   async connect() {
     this.state = 'connecting';
-    delivery.connecting.add(this);
+    delivery.addConnection(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;
@@ -152,8 +152,6 @@ class Connection {
       this.#failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
-    } finally {
-      delivery.connecting.delete(this);
     }
   }
 
@@ -515,6 +513,7 @@ class Connection {
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
+    delivery.removeConnection(this);
     clearTimeout(this.#dropTimer);
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();

@@ -1,6 +1,6 @@
 // The N-API edge of one connection: the object that lib/connection.js holds.
-// First a Connector, then a Pipeline. When JavaScript drops the object, the
-// finalizer closes the socket.
+// First a Connector, then a Pipeline. JavaScript closes it; the finalizer only frees
+// what is left of it.
 #pragma once
 
 #include <napi.h>
