@@ -103,7 +103,7 @@ class Connection {
     this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
-    this.id = delivery.addConnection(this);
+    this.id = delivery.newConnectionId();
     this.#native = new binding.Connection(this.id);
     /** Of the driver's own statements. */
     this.ownDeadline = new OwnDeadline(
@@ -157,7 +157,7 @@ class Connection {
    */
   async connect() {
     this.state = 'connecting';
-    delivery.connecting.add(this);
+    delivery.addConnection(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;
@@ -166,8 +166,6 @@ class Connection {
       this.#failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
-    } finally {
-      delivery.connecting.delete(this);
     }
   }
 
@@ -567,6 +565,7 @@ class Connection {
     this.transactionStatus = 0;
     this.#native.close();
     this.#outbox.statements.lost();
+    delivery.removeConnection(this);
     clearTimeout(this.#dropTimer);
     this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);

@@ -5,6 +5,7 @@
 // connection.js, which settles them.
 
 const { Batch } = require('./batch');
+const { BytesGoneError } = require('./bytes');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
 const { ParameterError } = require('./errors');
@@ -342,7 +343,7 @@ class Outbox {
       return;
     }
     this.#begin(query);
-    ticks.begin();
+    ticks.begin(query.size);
     try {
       this.#write(query);
     } catch (error) {
@@ -378,11 +379,16 @@ class Outbox {
     if (batch.runsSolo) this.#solo = batch;
     batch.trace?.sent(this.#connection);
     for (const query of members) this.#begin(query);
-    ticks.begin();
+    ticks.begin(batch.size);
+    let culprit = members[0];
     try {
-      for (const query of members) this.#write(query);
+      for (const query of members) {
+        culprit = query;
+        this.#write(query);
+      }
     } catch (error) {
-      this.#undo(members, error);
+      // The first to be told is the one that the batch is rejected for.
+      this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
@@ -429,11 +435,14 @@ class Outbox {
 }
 
 /**
- * A string or an array got longer than V8 allows, or somebody's `types` threw.
+ * A string or an array got longer than V8 allows, bytes were taken away, or somebody's `types` threw.
  * @param {unknown} cause
  */
 function unwrittenError(cause) {
   if (cause instanceof RangeError) return tooLargeError({ cause });
+  if (cause instanceof BytesGoneError) {
+    return new ParameterError(`a parameter cannot be sent: ${cause.message}`, { cause });
+  }
   return new ParameterError(
     `types.getTypeParser() threw: ${cause instanceof Error ? cause.message : String(cause)}`,
     { cause },

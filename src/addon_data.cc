@@ -52,6 +52,13 @@ napi_value MakeBuffer(napi_env env, const std::string& bytes) {
 }
 
 constexpr size_t kChunkParts = 4;
+// More than a string of V8 has; three times as many bytes still fit an int.
+constexpr size_t kMaxUnits = size_t{1} << 29;
+
+[[noreturn]] void FailDamaged() {
+  napi_fatal_error("pg_conduit::AddonData::ReadCommands", NAPI_AUTO_LENGTH,
+                   "the command buffer is damaged", NAPI_AUTO_LENGTH);
+}
 
 void MakeChunk(napi_env env, const TextChunk& chunk, napi_value* parts) {
   parts[0] = MakeString(env, chunk.ascii);
@@ -145,6 +152,10 @@ void AddonData::ReadCommands() {
   if (used <= kHeaderSize) return;
   const auto units = static_cast<size_t>(command_data_[kHeaderTextLength]);
   const auto bytes = static_cast<size_t>(command_data_[kHeaderBytesLength]);
+  // Before anything is made of them; one that is negative is too large here.
+  if (used > command_capacity_ || bytes > byte_capacity_ || units > kMaxUnits) {
+    FailDamaged();
+  }
   const Napi::HandleScope scope(env_);
   size_t size = 0;
   if (units > 0) {
@@ -172,13 +183,10 @@ void AddonData::ReadCommands() {
   const uint32_t ticks = static_cast<uint32_t>(command_data_[kHeaderTicks]) + 1;
   command_data_[kHeaderTicks] = static_cast<int32_t>(ticks);
   turn_->MarkSend();
-  const bool read =
-      used <= command_capacity_ && bytes <= byte_capacity_ &&
-      reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,
-                   std::string_view(text_.get(), size), units, std::string_view(byte_data_, bytes));
-  if (!read) {
-    napi_fatal_error("pg_conduit::AddonData::ReadCommands", NAPI_AUTO_LENGTH,
-                     "the command buffer is damaged", NAPI_AUTO_LENGTH);
+  if (!reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,
+                    std::string_view(text_.get(), size), units,
+                    std::string_view(byte_data_, bytes))) {
+    FailDamaged();
   }
   if (text_capacity_ > kKeptText) {
     text_.reset();

@@ -24,7 +24,8 @@ namespace {
 struct StatementName {
   StatementName(std::string_view prefix, int32_t statement) {
     char* const end = std::copy(prefix.begin(), prefix.end(), text);
-    *std::to_chars(end, text + sizeof(text) - 1, statement).ptr = '\0';
+    // Without a sign, which would need quotes, when they have come past 2^31.
+    *std::to_chars(end, text + sizeof(text) - 1, static_cast<uint32_t>(statement)).ptr = '\0';
   }
   char text[32];
 };
