@@ -39,6 +39,8 @@ const OBJECTS = `
     $$ begin execute 'deallocate all'; return 1; end $$;`;
 
 const PREFIX = 'conduit_stress';
+/** Sessions that the storm does not touch. */
+const CALM = `${PREFIX}_calm`;
 
 class Outside extends Observer {
   /** @type {Promise<any>} */
@@ -97,4 +99,4 @@ class Outside extends Observer {
   }
 }
 
-module.exports = { Outside, PREFIX };
+module.exports = { CALM, Outside, PREFIX };
