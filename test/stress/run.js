@@ -154,6 +154,6 @@ async function main() {
 
 main().catch((error) => {
   console.error(error);
-  console.log(`seed ${seed}`);
+  end();
   process.exit(1);
 });

@@ -35,6 +35,12 @@ const OBJECTS = `
       insert into ${SCHEMA}.effects values ($2);
       if $3 then raise 'raised on purpose'; end if;
     end $$;
+  create function noisy(int) returns int language plpgsql as $$
+    begin
+      insert into ${SCHEMA}.effects values ($1);
+      raise notice 'noise of %', $1;
+      return $1;
+    end $$;
   create function forget_statements() returns int language plpgsql as
     $$ begin execute 'deallocate all'; return 1; end $$;`;
 

@@ -9,6 +9,7 @@ const { batch, burst, cheapBurst, one, procedure, refusals } = require('./querie
 const { stream } = require('./rows');
 const { openScript, script } = require('./scripts');
 const { borrow, ownClient, sharedSession } = require('./sessions');
+const { throwing } = require('./throwing');
 const { transaction } = require('./transactions');
 const { migrate } = require('./migrations');
 const { hiding, lockstep, namesakes } = require('./names');
@@ -64,10 +65,12 @@ const KINDS = {
     [namesakes, 2],
     [lockstep, 1],
   ],
+  throwing: [[throwing, 4]],
 };
 /** What a pooler, or one that shares its sessions, cannot do. @type {Record<string, () => boolean>} */
 const IMPOSSIBLE = {
   migrations: () => pooler.isThere,
+  throwing: () => pooler.isThere,
 };
 
 const KIND_NAMES = Object.keys(KINDS);
