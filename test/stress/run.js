@@ -44,7 +44,8 @@ const SETTINGS = {
   max_connections: 400,
   deadlock_timeout: '50ms',
   log_min_messages: 'fatal',
-  max_prepared_transactions: 0,
+  max_prepared_transactions: 50,
+  allow_in_place_tablespaces: 'on',
 };
 /** The process must end by itself within so long, when all is closed. */
 const EXIT_MILLIS = 15000;

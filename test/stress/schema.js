@@ -35,6 +35,12 @@ const OBJECTS = `
       insert into ${SCHEMA}.effects values ($2);
       if $3 then raise 'raised on purpose'; end if;
     end $$;
+  create procedure commits_into(name text) language plpgsql as $$
+    begin
+      execute format('insert into ${SCHEMA}.%I values (1)', name);
+      commit;
+      perform pg_sleep(0.01);
+    end $$;
   create function noisy(int) returns int language plpgsql as $$
     begin
       insert into ${SCHEMA}.effects values ($1);

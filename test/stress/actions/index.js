@@ -3,14 +3,19 @@
 // The kinds of actions that clients choose from, and how often.
 
 const { bySignal, byTime } = require('./cancels');
+const { committing } = require('./committing');
 const { copyFrom, copyRows, copyTo } = require('./copies');
 const { listen, notify, notifyInTransaction } = require('./notifications');
+const { sameAsPg } = require('./oracle');
 const { batch, burst, cheapBurst, one, procedure, refusals } = require('./queries');
 const { stream } = require('./rows');
+const { roles } = require('./roles');
 const { openScript, script } = require('./scripts');
 const { borrow, ownClient, sharedSession } = require('./sessions');
 const { throwing } = require('./throwing');
 const { transaction } = require('./transactions');
+const { deadlines } = require('./deadlines');
+const { queriesFromWithin, rejectingHooks, throwingEvents } = require('./hooks');
 const { migrate } = require('./migrations');
 const { hiding, lockstep, namesakes } = require('./names');
 const { pooler } = require('../pooler');
@@ -65,12 +70,25 @@ const KINDS = {
     [namesakes, 2],
     [lockstep, 1],
   ],
-  throwing: [[throwing, 4]],
+  roles: [[roles, 1]],
+  oracle: [[sameAsPg, 1]],
+  committing: [[committing, 1]],
+  deadlines: [[deadlines, 1]],
+  throwing: [
+    [throwing, 4],
+    [throwingEvents, 1],
+    [rejectingHooks, 2],
+    [queriesFromWithin, 1],
+  ],
 };
 /** What a pooler, or one that shares its sessions, cannot do. @type {Record<string, () => boolean>} */
 const IMPOSSIBLE = {
   migrations: () => pooler.isThere,
   throwing: () => pooler.isThere,
+  roles: () => pooler.isThere,
+  oracle: () => pooler.isThere,
+  committing: () => pooler.isThere,
+  deadlines: () => pooler.isThere,
 };
 
 const KIND_NAMES = Object.keys(KINDS);
