@@ -89,7 +89,8 @@ class Round {
 
   /** @param {number} worker */
   async #work(worker) {
-    for (let index = 0; index < this.actionCount; ++index) {
+    // Behind a fault nothing new begins: it is told with what led there.
+    for (let index = 0; index < this.actionCount && this.journal.faultCount === 0; ++index) {
       const random = new Random(...this.#seed, WORKERS, worker, index);
       const run = random.weighted(this.actions);
       const pool = random.pick(this.pools);

@@ -146,13 +146,19 @@ async function deadlines(action) {
         const before = relay.silenced;
         const uses = Array.from({ length: max }, () => use(action, place));
         const allowed = TIMEOUT_MILLIS + GIVE_UP_MILLIS;
-        await action.inTime(`uses with silence at ${text}`, Promise.all(uses), allowed);
+        const used = Promise.all(uses);
+        if ((await action.inTime(`uses with silence at ${text}`, used, allowed)) === undefined)
+          break;
         await delay(random.small(0, 20));
         const goesOn = Array.from({ length: max }, () => proveLife(place));
-        await action.inTime(`a pool behind silence at ${text}`, Promise.all(goesOn), allowed);
+        const alive = Promise.all(goesOn);
+        const what = `a pool behind silence at ${text}`;
+        if ((await action.inTime(what, alive, allowed)) === undefined) break;
         relay.text = undefined;
         if (relay.silenced > before) action.round.journal.count('deadline', `silent at ${text}`);
       }
+      // What is still silent is not what end() waits for.
+      if (action.entry.hasFault) await relay.close();
     },
     { relay },
   );

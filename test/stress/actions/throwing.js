@@ -5,7 +5,7 @@
 // notice nothing.
 
 const assert = require('node:assert/strict');
- 
+
 const { tracingChannel } = require('node:diagnostics_channel');
 const { once } = require('node:events');
 const Cursor = require('pg-cursor');
