@@ -120,7 +120,7 @@ class Outbox {
 
   /** @param {Query | Batch} work that may be sent now */
   #place(work) {
-    if (work.sharesSync && this.#load.hasMany) {
+    if (work.sharesSync && this.#load.isBehindMany) {
       this.#gather(/** @type {Query} */ (work));
       return;
     }
