@@ -12,10 +12,11 @@ const { isTagOfDdl } = require('./schema-change');
 const { SchemaWatch } = require('./schema-watch');
 const { StatementCache } = require('./statement-cache');
 const {
-  isOfBind,
+  isOfAnalysis,
   isOfChangedResult,
   isOfDroppedType,
   isOfExecution,
+  isOfParameter,
 } = require('./statement-errors');
 const ticks = require('./tick-buffer');
 
@@ -39,8 +40,11 @@ const NAMES_ANOTHER = new Set(['EXECUTE', 'DEALLOCATE']);
 /** Lifetimes end between this part of the limit and all of it, so that not all are renewed at once. */
 const AGE_JITTER = 0.2;
 
-/** In a transaction nothing can be sent again: what is older is prepared anew there. */
-const MAX_MILLIS_IN_TRANSACTION = 1000;
+/**
+ * In a transaction nothing can be sent again: what was not used for so long is prepared anew there. A use proves
+ * that it was not out of date then, so that what is in use all the time costs nothing more.
+ */
+const MAX_IDLE_MILLIS_IN_TRANSACTION = 1000;
 
 const TAG_OF_DROP = /^(?:DISCARD ALL|DEALLOCATE ALL)$/;
 
@@ -112,7 +116,7 @@ class PreparedStatements {
     return this.#watch.mayBeInTransaction && name === undefined && info.hasOpenColumns;
   }
 
-  /** @param {Statement} statement @param {Query} query that is about to execute it */
+  /** @param {Statement} statement @param {Query} query that executes it then */
   #isCurrent(statement, { name, info }) {
     if (statement.schemaEpoch !== this.#registry.schemaEpoch) return false;
     if (statement.epoch !== info.epoch || statement.sessionEpoch !== this.#watch.epoch) {
@@ -121,8 +125,11 @@ class PreparedStatements {
     // As of when the query at the head was sent; no clock is asked for each query.
     const now = this.#connection.load.headSince;
     if (now >= statement.renewAt) return false;
-    if (!this.#watch.mayBeInTransaction || name !== undefined) return true;
-    return now - statement.preparedAt < MAX_MILLIS_IN_TRANSACTION;
+    if (this.#watch.mayBeInTransaction && name === undefined) {
+      if (now - statement.usedAt > MAX_IDLE_MILLIS_IN_TRANSACTION) return false;
+    }
+    statement.usedAt = now;
+    return true;
   }
 
   /** @param {Statement} statement @param {Query} query that sends its Parse */
@@ -130,9 +137,9 @@ class PreparedStatements {
     statement.schemaEpoch = this.#registry.schemaEpoch;
     statement.epoch = info.epoch;
     statement.sessionEpoch = this.#watch.epoch;
-    statement.preparedAt = this.#connection.load.headSince;
+    statement.usedAt = this.#connection.load.headSince;
     const millis = this.#settings.statementMaxAgeSeconds * 1000;
-    statement.renewAt = statement.preparedAt + millis * (1 - AGE_JITTER * Math.random());
+    statement.renewAt = statement.usedAt + millis * (1 - AGE_JITTER * Math.random());
   }
 
   /**
@@ -198,7 +205,8 @@ class PreparedStatements {
     }
     if (isOfChangedResult(error) && !info.mayCommitInside) return 'stale';
     if (parseFailed) return 'none';
-    if (isOfBind(error, info)) return 'doubtful';
+    if (isOfAnalysis(error, info)) return 'stale';
+    if (isOfParameter(error)) return 'doubtful';
     return leads || isOfExecution(error) ? 'none' : 'suspect';
   }
 
