@@ -55,6 +55,7 @@ class PreparedStatements {
   #registry;
   #lost;
   #watch;
+  #load;
 
   /**
    * @param {Connection} connection
@@ -68,6 +69,7 @@ class PreparedStatements {
     this.#settings = settings;
     this.#registry = registry;
     this.#watch = new SchemaWatch(registry);
+    this.#load = connection.load;
     this.#lost = new LostStatements(connection, settings);
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
   }
@@ -123,7 +125,7 @@ class PreparedStatements {
       return false;
     }
     // As of when the query at the head was sent; no clock is asked for each query.
-    const now = this.#connection.load.headSince;
+    const now = this.#load.headSince;
     if (now >= statement.renewAt) return false;
     if (this.#watch.mayBeInTransaction && name === undefined) {
       if (now - statement.usedAt > MAX_IDLE_MILLIS_IN_TRANSACTION) return false;
@@ -137,7 +139,7 @@ class PreparedStatements {
     statement.schemaEpoch = this.#registry.schemaEpoch;
     statement.epoch = info.epoch;
     statement.sessionEpoch = this.#watch.epoch;
-    statement.usedAt = this.#connection.load.headSince;
+    statement.usedAt = this.#load.headSince;
     const millis = this.#settings.statementMaxAgeSeconds * 1000;
     statement.renewAt = statement.usedAt + millis * (1 - AGE_JITTER * Math.random());
   }
@@ -148,14 +150,15 @@ class PreparedStatements {
    */
   sent(query) {
     const { info } = query;
+    if (!info.isWatched) return;
     if (info.dropsStatements) this.cache.clear();
-    if (info.schemaChange !== 'none' || info.touchesTransaction) this.#watch.sent(query);
+    this.#watch.sent(query);
   }
 
   /** @param {Query} query that was told to sent(), and could not be written */
   notSent(query) {
     const { info, statement, leads } = query;
-    if (info.schemaChange !== 'none' || info.touchesTransaction) this.#watch.notSent(query);
+    if (info.isWatched) this.#watch.notSent(query);
     if (statement === undefined) return;
     --statement.users;
     if (leads) this.cache.remove(statement);

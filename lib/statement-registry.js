@@ -72,6 +72,9 @@ class StatementInfo {
     /** It takes all prepared statements away. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
+    /** What is sent behind it may not execute what was prepared before it. */
+    this.isWatched =
+      this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
     /** Parts of it may be committed though it fails. */
     this.mayCommitInside = classes.some(({ keyword }) => COMMITS_INSIDE.test(keyword));
     if (this.isSeveral) this.mayCommitInside ||= this.touchesTransaction;

@@ -338,14 +338,17 @@ describe('Migrations', function () {
           const ddl = await migrate(from, to);
           const pool = newPool({ max: CONNECTIONS, prepareThreshold: 1 });
           const clients = await timesOf(CONNECTIONS, () => pool.connect());
-          for (const client of clients) await client.query(INSERT, [value]);
-          clients.pop().release();
-          await run(pool, ddl);
-          const expected = await stored((v) => other.query(INSERT, [v]), value);
-          for (const one of [...clients, pool]) {
-            assert.equal(await stored((v) => one.query(INSERT, [v]), value), expected);
+          try {
+            for (const client of clients) await client.query(INSERT, [value]);
+            clients.pop().release();
+            await run(pool, ddl);
+            const expected = await stored((v) => other.query(INSERT, [v]), value);
+            for (const one of [...clients, pool]) {
+              assert.equal(await stored((v) => one.query(INSERT, [v]), value), expected);
+            }
+          } finally {
+            for (const client of clients) client.release();
           }
-          for (const client of clients) client.release();
         });
       }
     }

@@ -241,9 +241,12 @@ describe('A prepared text', () => {
           });
           const pool = newPool({ max: 2 });
           const client = kind === 'a client' ? await newClient() : await pool.connect();
-          await answersOf(client, warm, false);
-          assert.deepEqual(await answersOf(client, steps, isPipelined), expected);
-          if (kind !== 'a client') client.release();
+          try {
+            await answersOf(client, warm, false);
+            assert.deepEqual(await answersOf(client, steps, isPipelined), expected);
+          } finally {
+            client.release?.();
+          }
           for (let i = 0; i < EXECUTIONS; ++i) {
             assert.deepEqual((await pool.query(NAMED)).rows, [{ v: 'old' }]);
           }
@@ -304,18 +307,20 @@ describe('A prepared text', () => {
       const pool = newPool(options({ max: 3, options: '-c search_path=s1,s2' }));
       const clients = await Promise.all([pool.connect(), pool.connect()]);
       const text = 'select v from log';
-      for (const one of [...clients, pool]) {
-        for (let i = 0; i < EXECUTIONS; ++i) {
-          assert.deepEqual((await one.query(text)).rows, [{ v: 'old' }]);
+      const readAll = async (v) => {
+        for (const one of [...clients, pool]) {
+          for (let i = 0; i < EXECUTIONS; ++i) {
+            assert.deepEqual((await one.query(text)).rows, [{ v }]);
+          }
         }
+      };
+      try {
+        await readAll('old');
+        await make(pool);
+        await readAll('new');
+      } finally {
+        for (const client of clients) client.release();
       }
-      await make(pool);
-      for (const one of [...clients, pool]) {
-        for (let i = 0; i < EXECUTIONS; ++i) {
-          assert.deepEqual((await one.query(text)).rows, [{ v: 'new' }]);
-        }
-      }
-      for (const client of clients) client.release();
       await other.query('drop schema s1, s2 cascade');
     });
   }
