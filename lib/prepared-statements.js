@@ -99,7 +99,11 @@ class PreparedStatements {
       const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
       return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
-    if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
+    if (query.name === undefined) {
+      // Its own change would have it prepared anew for each use.
+      if (query.info.schemaChange !== 'none') return undefined;
+      if (query.info.uses < prepareThreshold) return undefined;
+    }
     for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
     if (!this.cache.hasRoomFor(query.text)) return undefined;
     query.leads = true;

@@ -89,8 +89,8 @@ class StatementInfo {
     this.isCounted = false;
     /** So many of its next uses get no company in their Sync. */
     this.usesAlone = 0;
-    /** It would have to be prepared anew for each use; or a pooler executes something older for it. */
-    this.isNeverPrepared = this.schemaChange !== 'none';
+    /** A pooler executes something older for it. */
+    this.isNeverPrepared = false;
   }
 
   /** The columns of its result are those that a table happens to have. */

@@ -148,14 +148,6 @@ describe('StatementRegistry', () => {
     assert.notEqual(registry.find('select 1').epoch, made);
   });
 
-  it('never has a text prepared that would be stale at once', () => {
-    const registry = new StatementRegistry();
-    for (const text of ['create table t (a int)', 'select 1 into t', 'set search_path to a']) {
-      assert.equal(registry.find(text).isNeverPrepared, true, text);
-    }
-    assert.equal(registry.find('select 1').isNeverPrepared, false);
-  });
-
   /** How many of the texts are still known: a new info has no uses. */
   const known = (registry, all) => all.filter((text) => registry.find(text).uses > 0).length;
 
