@@ -226,6 +226,12 @@ export interface ClientOptions extends LibpqOptions {
   statementCacheSize?: number;
   /** Length of their texts together, in characters. Default: 1048576. */
   statementCacheBytes?: number;
+  /**
+   * Seconds after which a prepared statement is prepared anew at its next use, less up to a fifth; 0 or Infinity:
+   * never. PostgreSQL fixes the types of parameters when it prepares: if another session changes the type of a
+   * column, this is how long values may still be stored as the old type has them, where no error tells. Default: 30.
+   */
+  statementMaxAgeSeconds?: number;
   /** false: SCRAM is not tied to TLS. See {@link LibpqOptions.channel_binding}. Default: libpq's, prefer. */
   enableChannelBinding?: boolean;
   /** What makes the promises of `connect()`, `query()` and `end()`. Default: Node's. */

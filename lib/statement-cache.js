@@ -17,8 +17,8 @@ class Statement {
   schemaEpoch = -1;
   epoch = -1;
   sessionEpoch = -1;
-  /** When its Parse was sent, and when it is too old (performance.now()). */
-  preparedAt = 0;
+  /** When it was last used, and when it is too old (performance.now()). */
+  usedAt = 0;
   renewAt = Infinity;
   /** Executions in flight: it must not be closed. */
   users = 0;

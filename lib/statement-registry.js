@@ -66,6 +66,9 @@ class StatementInfo {
     /** It takes all prepared statements away. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
+    /** What is sent behind it may not execute what was prepared before it. */
+    this.isWatched =
+      this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
     /** Parts of it may be committed though it fails, or does not come to its end. */
     this.mayCommitInside =
       this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
