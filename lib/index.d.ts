@@ -269,12 +269,12 @@ export interface ConnectionParameters {
 }
 
 /**
- * Which queries of a pool's callers may share a Sync with others on the same connection: at most 32 of
+ * Which queries of a pool's callers may share a Sync with others of the same text on the same connection: at most 32 of
  * them, expected to cost the server 2 ms together. A text is a candidate once it has been run with
  * success, while it is known to cost the server 1 ms at most, and with 128 KiB of values at most. All
  * of them are answered at the Sync; if one fails, each is run again by itself.
  * - off: none
- * - reads: those that only read
+ * - reads: those that only read, by their text and by the catalog of the database
  * - all: those that write, too. Their locks are held until the Sync
  */
 export type SyncGroupMode = 'off' | 'reads' | 'all';

@@ -159,15 +159,17 @@ class Outbox {
 
   /** @param {Query[]} gathered text by text @returns {boolean} whether nothing of it has to wait for bytes to leave */
   #sendAll(gathered) {
-    for (const [index, query] of gathered.entries()) {
-      if (this.#isTooMuch(query)) {
-        this.#held.push(...gathered.slice(index));
-        return false;
+    let isAll = true;
+    for (const query of gathered) {
+      if (!isAll || this.#isTooMuch(query)) {
+        isAll = false;
+        this.#held.push(query);
+      } else {
+        this.#load.unhold(query);
+        this.#send(query);
       }
-      this.#load.unhold(query);
-      this.#send(query);
     }
-    return true;
+    return isAll;
   }
 
   /** @param {Query | Batch} work */
