@@ -71,7 +71,9 @@ class PreparedStatements {
       const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
       return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
-    if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
+    // A utility statement has no plan to save, and what it returns may be something else each time.
+    const isWorthIt = query.info.keepsColumns && query.info.uses >= prepareThreshold;
+    if (query.name === undefined && !isWorthIt) return undefined;
     for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
     if (!this.cache.hasRoomFor(query.text)) return undefined;
     query.leads = true;
