@@ -357,7 +357,6 @@ describe('classifyStatement', () => {
     ]);
     allAre('session', [
       "select E'a'\n'b\\'', pg_advisory_lock(1) --'",
-      "select E'a' -- more\n  'b\\'' ', pg_advisory_lock(1)",
     ]);
     allAre('plain', [
       "select E'a'\n'b\\', pg_advisory_lock(1)'",
