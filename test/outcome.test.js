@@ -244,8 +244,9 @@ describe('The outcome of an error', function () {
           if (/^lock|^create unlogged/.test(text) && /pool/.test(way)) continue;
           const { error, lasts } = await tried(fail, text);
           if (lasts) assert.equal(error.outcome, 'unknown', `${text}: ${error.message}`);
-          if (!IN_DOUBT.has(way))
+          if (!IN_DOUBT.has(way)) {
             assert.equal(error.outcome, 'not-run', `${text}: ${error.message}`);
+          }
           assert.ok(!lasts, text);
         }
       });
@@ -326,7 +327,9 @@ describe('The outcome of an error', function () {
       await clean();
       const stream = pool().copyFrom('copy (insert into marks values (40) returning n) to stdout');
       const error = await errorOf(
-        new Promise((resolve, reject) => stream.on('error', reject).on('finish', resolve).end('x')),
+        new Promise((resolve, reject) => {
+          stream.on('error', reject).on('finish', resolve).end('x');
+        }),
       );
       const rows = await observer.ask('select n from marks where n = 40');
       assert.equal(error.outcome === 'not-run' && rows.length > 0, false, error.message);

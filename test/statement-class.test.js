@@ -355,9 +355,7 @@ describe('classifyStatement', () => {
       "create table t as select set_config('a', 'b', false)",
       'create materialized view v as select pg_advisory_lock(1)',
     ]);
-    allAre('session', [
-      "select E'a'\n'b\\'', pg_advisory_lock(1) --'",
-    ]);
+    allAre('session', ["select E'a'\n'b\\'', pg_advisory_lock(1) --'"]);
     allAre('plain', [
       "select E'a'\n'b\\', pg_advisory_lock(1)'",
       "select 'C:\\', 1",
