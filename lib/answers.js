@@ -15,7 +15,6 @@ const outcome = require('./outcome');
 
 /**
  * @typedef {import('./query').Query} Query
- * @typedef {import('./statement-cache').Statement} Statement
  * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  */
 
@@ -169,26 +168,21 @@ class Answers {
 
   /**
    * Runs a query again that did not run for the sake of its prepared statement
-   * alone, if that keeps the order that the caller can count on. The statement
-   * is given up in any case.
+   * alone, or may have, if that keeps the order that the caller can count on.
+   * What the error tells of the schema is learned in any case.
    * @param {Query} query
    * @param {readonly Query[]} all that were undone with it
    * @param {number} transactionStatus
    * @returns {boolean} whether they run again
    */
   #heal(query, all, transactionStatus) {
-    const { statements } = this.#outbox;
     if (query.error === undefined) return false;
-    const isToBlame = statements.isToBlame(query, query.error);
-    if (!isToBlame && !statements.isSuspect(query, query.error)) return false;
-    statements.giveUp(/** @type {Statement} */ (query.statement));
-    if (!isToBlame) return false;
-    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
-    if (query.retried || this.#connection.cancellation !== undefined) return false;
-    if (all.some(({ info }) => info.mayCommitInside)) return false;
-    const isAlone =
-      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
-    if (!this.#connection.isShared && !isAlone) return false;
+    const { statements } = this.#outbox;
+    const blame = statements.blame(query);
+    if (blame === 'none') return false;
+    const mayRepeat = blame !== 'suspect' && this.#mayRepeat(query, all, transactionStatus);
+    statements.learn(query, blame, mayRepeat);
+    if (!mayRepeat) return false;
     for (const one of all) {
       // Unprepared, so that its answer does not hang on anybody else's Parse again.
       one.prepare = false;
@@ -196,6 +190,20 @@ class Answers {
     }
     this.#outbox.sendAgain(all);
     return true;
+  }
+
+  /**
+   * @param {Query} query
+   * @param {readonly Query[]} all
+   * @param {number} transactionStatus
+   */
+  #mayRepeat(query, all, transactionStatus) {
+    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
+    if (query.retried || this.#connection.cancellation !== undefined) return false;
+    if (all.some(({ info }) => info.mayCommitInside)) return false;
+    const isAlone =
+      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
+    return this.#connection.isShared || isAlone;
   }
 
   /**

@@ -18,6 +18,8 @@ const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
 
 const TERMINATED = 'Connection terminated';
 const UNEXPECTED = 'Connection terminated unexpectedly';
+/** Characters of a statement that an error names. */
+const MAX_TEXT = 60;
 
 /** @type {(keyof typeof STRERROR)[]} */
 const ERRNO_NAMES = [
@@ -210,6 +212,22 @@ function lostError(wasEnding, message, cause, outcome) {
 }
 
 /**
+ * The server does not answer a statement of the driver's own.
+ * @param {string} text
+ * @param {number} millis
+ */
+function silentError(text, millis) {
+  const what =
+    text === '' ? 'a Sync' : text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return new ConnectionError(UNEXPECTED, {
+    code: 'ETIMEDOUT',
+    detail: `the server has not answered ${what} within ${millis} ms`,
+    hint: 'the option query_timeout sets this time',
+    outcome: 'not-run',
+  });
+}
+
+/**
  * The server has ended the session, and said so to whom this is for. As in `pg` that is the server's
  * own error, and yet a lost connection.
  * @param {DatabaseError} said
@@ -282,6 +300,7 @@ module.exports = {
   lostError,
   mismatchError,
   poisonedError,
+  silentError,
   terminatedError,
   isTransient,
   openTransactionError,

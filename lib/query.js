@@ -46,7 +46,7 @@ class Query {
   batch = undefined;
   /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
   group = undefined;
-  /** Whether it may be a member of one, and with whom. @type {false | 'reads' | 'all'} */
+  /** Whether it may be a member of one. */
   sharesSync = false;
   /** It was a member of one that failed. */
   wasUndone = false;
@@ -60,6 +60,11 @@ class Query {
   /** @type {import('./connection-load').Pace} */
   pace = 'unknown';
   retried = false;
+  /**
+   * Why it is sent again without its prepared statement, which this may be the fault of.
+   * @type {{ statement: Statement, leads: boolean, error: DatabaseError } | undefined}
+   */
+  doubt = undefined;
   /** @type {Result | undefined} */
   result = undefined;
   /** @type {import('./row-builder').Shape | undefined} */
@@ -132,6 +137,11 @@ class Query {
     this.promise = new Promise((resolve) => {
       this.settle = resolve;
     });
+  }
+
+  /** Whether it is the driver's own: own-statements.js has its deadline. */
+  get isOwn() {
+    return false;
   }
 
   /** @param {any} value */
@@ -384,13 +394,20 @@ function copyError() {
   );
 }
 
-/** Stands in a slot whose answer nobody waits for. */
+/** Stands in the slot of a statement of the driver's own that settles no promise. */
 class Housekeeping {
   group = undefined;
-  /** @param {Connection} connection @param {() => void} [onAnswered] after its delivery */
-  constructor(connection, onAnswered) {
+  isOwn = true;
+  /**
+   * @param {Connection} connection
+   * @param {string} text
+   * @param {() => void} [onAnswered] after its delivery
+   */
+  constructor(connection, text, onAnswered) {
     this.connection = connection;
+    this.text = text;
     this.onAnswered = onAnswered;
+    connection.ownDeadline.watch();
   }
   addRows() {}
   complete() {}

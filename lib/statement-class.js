@@ -2,7 +2,7 @@
 
 // Says what an SQL text may be run on: a shared connection, such a connection but without
 // neighbours in its pipeline, or an exclusive connection only. Called once for each text, when
-// statement-cache.js first sees it; connection.js asks epochChange() about finished statements.
+// statement-registry.js first sees it.
 //
 // It goes by the leading keywords, and for what these cannot tell by what session-state.js finds. What
 // is surely left behind in the session is refused; what only may be runs alone, and the session is
@@ -34,8 +34,6 @@ const { Scanner, readCopyTarget } = require('./sql-scanner');
  * @property {boolean} touchesSession it may leave something behind in the session
  * @property {boolean} takesLocks it takes locks that last until the end of the session
  */
-
-/** @typedef {'none' | 'stale' | 'dropped'} EpochChange */
 
 const EXCLUSIVE =
   'Use pool.connect() to get a client of your own, run it there, and release() that client';
@@ -284,29 +282,4 @@ function classifyStatement(text) {
   return (finding && BY_FINDING[finding].get(keyword)) ?? first;
 }
 
-/**
- * What a finished statement's command tag means for the statements prepared on its connection:
- * 'dropped' when they are gone, 'stale' when they may mean something else now (another search_path,
- * changed tables), 'none' otherwise. The end of a transaction may take a SET or DDL back and has no
- * telling tag: who got 'stale' inside a transaction must expect it again at its end.
- * @param {string | null | undefined} commandTag
- * @returns {EpochChange}
- */
-function epochChange(commandTag) {
-  switch (commandTag) {
-    case 'DISCARD ALL':
-    case 'DEALLOCATE ALL':
-      return 'dropped';
-    case 'DISCARD TEMP':
-    case 'IMPORT FOREIGN SCHEMA':
-    case 'RESET':
-    case 'SET':
-      return 'stale';
-    default:
-      return typeof commandTag === 'string' && /^(?:ALTER|CREATE|DROP) /.test(commandTag)
-        ? 'stale'
-        : 'none';
-  }
-}
-
-module.exports = { classifyStatement, epochChange };
+module.exports = { classifyStatement };

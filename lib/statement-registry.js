@@ -1,11 +1,13 @@
 'use strict';
 
 // What is known of an SQL text, whatever connection it runs on: its class, how
-// often it was used, how long it takes. One for each pool or lone client, kept
-// bounded. Called by client.js and pool.js; statement-cache.js holds what one
-// connection has prepared.
+// often it was used, how long it takes, and what was learned of the schema. One
+// for each pool or lone client, kept bounded. Called by client.js and pool.js;
+// statement-cache.js holds what one connection has prepared.
 
+const { Catalog } = require('./catalog');
 const { callsKnownFunctionsOnly } = require('./known-functions');
+const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
 const { readStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { isTransactional } = require('./transactional');
@@ -14,15 +16,6 @@ const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
-
-/**
- * Of these alone the server makes sure that a prepared statement keeps the columns that it had
- * (RevalidateCachedQuery). The columns of FETCH, EXECUTE or CALL are those of the cursor, statement or
- * procedure that has the name now.
- */
-const PLANNED = new Set([
-  ...['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'MERGE', 'WITH', 'VALUES', 'TABLE'],
-]);
 
 /** After it has failed, which it may do again. */
 const USES_ALONE = 64;
@@ -35,7 +28,7 @@ const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
 /**
  * What a statement does to tables, as its command tag told: 'other' is not one
- * of the five that everybody uses.
+ * of the five that everybody uses. For 'read' that goes by its text, too: see onlyReads().
  * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
  */
 
@@ -49,9 +42,14 @@ const EFFECTS = {
 };
 
 class StatementInfo {
-  /** @param {string} text */
-  constructor(text) {
+  /** @type {boolean | undefined} */
+  #hasOpenColumns = undefined;
+
+  /** @param {string} text @param {number} [epoch] */
+  constructor(text, epoch = 0) {
     this.text = text;
+    /** What was prepared of it under another number is given up: an error has cast doubt on it. */
+    this.epoch = epoch;
     this.class = classifyStatement(text);
     const { texts, isSure } = readStatements(text);
     /** More than one, which only the simple protocol takes. */
@@ -63,6 +61,7 @@ class StatementInfo {
     /** The COPY protocol would come in the middle. */
     this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
     this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
+    this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
     this.uses = 0;
     /** It takes all prepared statements away. */
     this.dropsStatements =
@@ -78,6 +77,9 @@ class StatementInfo {
     this.averageMillis = -1;
     /** @type {Effect} */
     this.effect = 'unknown';
+    /** By which names of the catalog it was judged last, and how. @type {import('./known-functions').CatalogNames | undefined} */
+    this.judgedBy = undefined;
+    this.isHarmless = false;
     /** Rows of its last result. */
     this.rows = 0;
     /** The server has told right how many they were, which not every engine does. */
@@ -88,6 +90,17 @@ class StatementInfo {
     this.keepsColumns = PLANNED.has(this.class.keyword);
     /** A pooler executes something older for it. */
     this.isNeverPrepared = false;
+  }
+
+  /** The columns of its result are those that a table happens to have. */
+  get hasOpenColumns() {
+    this.#hasOpenColumns ??= hasOpenColumns(this.text);
+    return this.#hasOpenColumns;
+  }
+
+  /** An error at a place in its text comes from its analysis, before anything of it runs. */
+  get isAnalyzedFirst() {
+    return !this.isSeveral && PLANNED.has(this.class.keyword);
   }
 
   /** It would have others run twice. */
@@ -107,6 +120,18 @@ class StatementInfo {
     }
   }
 
+  /**
+   * What its text seems to do, it does.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  onlyReads(names) {
+    if (this.judgedBy !== names) {
+      this.judgedBy = names;
+      this.isHarmless = this.effect === 'read' && callsKnownFunctionsOnly(this.text, names);
+    }
+    return this.isHarmless;
+  }
+
   /** @param {import('./result').Result} result */
   learnCount({ command, rowCount, rows }) {
     if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
@@ -120,6 +145,11 @@ class StatementInfo {
 }
 
 class StatementRegistry {
+  /** What the database makes of texts. */
+  catalog = new Catalog();
+  /** What was prepared under another number is given up: the schema may have changed since. */
+  schemaEpoch = 0;
+  #doubts = 0;
   /** @type {Map<string, StatementInfo>} oldest first */
   #infos = new Map();
   #length = 0;
@@ -129,9 +159,21 @@ class StatementRegistry {
     return this.#infos.get(text) ?? this.#add(text);
   }
 
+  /** Somebody has committed DDL, or may have: everything is prepared anew, on every connection, at its next use. */
+  renewAll() {
+    ++this.schemaEpoch;
+    this.catalog.onSchemaChange();
+  }
+
+  /** What is prepared of this text is, on every connection. @param {StatementInfo} info */
+  renew(info) {
+    info.epoch = ++this.#doubts;
+  }
+
   /** @param {string} text */
   #add(text) {
-    const info = new StatementInfo(text);
+    // Not from 0 again: what is prepared of a text may outlive what was known of it.
+    const info = new StatementInfo(text, this.#doubts);
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
     this.#length += text.length;

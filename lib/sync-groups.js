@@ -1,7 +1,7 @@
 'use strict';
 
-// Sync groups: queries of several callers that one tick sends on one connection
-// behind a single Sync. The group is one implicit transaction (PostgreSQL
+// Sync groups: queries of one text and several callers that one tick sends on one
+// connection behind a single Sync. The group is one implicit transaction (PostgreSQL
 // documentation, "Pipelining" in "Message Flow"): nobody in it is answered
 // before the Sync, and when one fails the server has undone them all, so that
 // each is run again under a Sync of its own. Used by connection.js.
@@ -29,6 +29,7 @@ const MAX_MEMBER_BYTES = MAX_BYTES / 2;
 class SyncGroup {
   /** A group is no member of another one. */
   group = undefined;
+  isOwn = false;
   /** Why the commit failed. @type {DatabaseError | undefined} */
   error = undefined;
   /** The last words of a server or a pooler, which prove nothing. */
@@ -150,10 +151,9 @@ class SyncWriter {
     if (query === this.#last) this.#last = undefined;
   }
 
-  /** Ends a query, together with those before it if they have room. @param {Query} query */
+  /** Ends a query, together with those of its text before it if they have room. @param {Query} query */
   endShared(query) {
-    // Who only wants the company of reads gets no other.
-    const isOpen = this.#tick === ticks.current() && this.#last?.sharesSync === query.sharesSync;
+    const isOpen = this.#tick === ticks.current() && this.#last?.info === query.info;
     const last = isOpen ? this.#last : undefined;
     this.#last = query;
     this.#tick = ticks.current();

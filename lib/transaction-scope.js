@@ -8,7 +8,7 @@ const { afterDelivery } = require('./delivery');
 const { DatabaseError, QueryAbortedError, ResultError, copyError } = require('./errors');
 const { tellInTransaction, tellOfCommit, tellOfRollback } = require('./outcome');
 const { findUnsendable } = require('./parameters');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { Transaction } = require('./transaction');
@@ -28,6 +28,7 @@ const {
 /**
  * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./errors').TransactionError} TransactionError
+ * @typedef {import('./query').Query} Query
  * @typedef {import('./transaction-gate').TransactionGate} TransactionGate
  * @typedef {import('./statement-registry').StatementInfo} StatementInfo
  * @typedef {import('./transaction').Body} Body
@@ -38,6 +39,9 @@ const {
 
 /** The transaction was aborted by an earlier statement. */
 const IN_FAILED_TRANSACTION = '25P02';
+
+const COMMIT = 'COMMIT';
+const ROLLBACK = 'ROLLBACK';
 
 /** What begins, ends or splits a transaction. The kind `transaction` has SET LOCAL and the like, too. */
 const CONTROL = new Set([
@@ -56,15 +60,17 @@ function findControl({ text, isSeveral, touchesTransaction, class: { keyword } }
 
 function ignore() {}
 
-/** BEGIN and its kin; not prepared, so that they never fail for the sake of a lost statement. */
-class ControlQuery extends Query {
+/** BEGIN and its kin. */
+class ControlQuery extends OwnQuery {
   /** The server has said so. */
   isDone = false;
   #onFailed;
 
   /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
   constructor(text, onFailed) {
-    super(text, [], { prepare: false }, OWN_DEFAULTS);
+    super(text);
+    // Deferred constraints are checked then, and synchronous standbys waited for.
+    this.mayTakeLong = text === COMMIT;
     this.#onFailed = onFailed;
     this.promise.catch(ignore);
   }
@@ -324,12 +330,18 @@ class TransactionScope extends Scope {
   isLoose = false;
   /** A text in it may have ended it, or has taken what no rollback gives back. */
   isDoubtful = false;
-  /** COMMIT was sent, and nobody knows what became of it. */
-  mayBeCommitted = false;
+  /** BEGIN was sent, and the server has not said yet that nothing of it is left. */
+  mayLast = false;
   #savepoints = 0;
 
   nameSavepoint() {
     return `pg_conduit_${++this.#savepoints}`;
+  }
+
+  /** @override */
+  begin() {
+    this.mayLast = true;
+    super.begin();
   }
 
   /** @override @param {Error} error */
@@ -364,20 +376,23 @@ class TransactionScope extends Scope {
     if (!this.hasBegun) return;
     this.isCommitSent = true;
     const { connection } = this.gate;
+    const query = this.send(COMMIT, ignore);
     let command;
     try {
-      ({ command } = await this.send('COMMIT', ignore).promise);
+      ({ command } = await query.promise);
     } catch (error) {
       if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
         await this.#rollBack();
+      } else if (error instanceof DatabaseError && !query.wasFatal) {
+        this.mayLast = false;
       }
       if (this.isLoose) throw looseError(this.failure);
       tellOfCommit(/** @type {Error} */ (error), this);
-      this.mayBeCommitted = /** @type {any} */ (error).outcome === 'unknown';
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);
-    if (command !== 'COMMIT') throw tellOfRollback(abortedError(this.failure), this);
+    if (command === ROLLBACK) this.mayLast = false;
+    if (command !== COMMIT) throw tellOfRollback(abortedError(this.failure), this);
     if (this.failure !== undefined) throw incompleteError(this.failure);
   }
 
@@ -386,7 +401,8 @@ class TransactionScope extends Scope {
     if (!this.hasBegun || this.isAbandoned) return;
     const { connection } = this.gate;
     try {
-      await this.send('ROLLBACK', ignore).promise;
+      const { command } = await this.send(ROLLBACK, ignore).promise;
+      if (command === ROLLBACK) this.mayLast = false;
     } catch {
       // Lost already, or not to be used by anybody.
       connection.destroy();
