@@ -9,6 +9,7 @@ const { assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
 const { afterDelivery } = require('./delivery');
 const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./errors');
 const { Query } = require('./query');
+const { Scanner, readCopyTarget } = require('./sql-scanner');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 
@@ -23,6 +24,9 @@ const { classifyStatement } = require('./statement-class');
  * @property {(data: Buffer) => void} onData
  * @property {() => void} onDrained
  */
+
+const TAKES_COPY_FROM = 'COPY … FROM STDIN takes copyFrom()';
+const TAKES_COPY_TO = 'COPY … TO STDOUT takes copyTo()';
 
 /** A CopyData message of this size; the server does not care where they end. */
 const MESSAGE_BYTES = 1 << 20;
@@ -54,13 +58,13 @@ class CopyQuery extends Query {
   /** @override */
   copyIn() {
     if (this.#direction === 'in') afterDelivery(() => this.side?.onReady());
-    else this.refuse('COPY … FROM STDIN takes copyFrom()');
+    else this.refuse(TAKES_COPY_FROM);
   }
 
   /** @override */
   copyOut() {
     if (this.#direction === 'out') afterDelivery(() => this.side?.onReady());
-    else this.refuse('COPY … TO STDOUT takes copyTo()');
+    else this.refuse(TAKES_COPY_TO);
   }
 
   /** @param {string} why */
@@ -357,6 +361,12 @@ class CopyTo extends Readable {
   }
 }
 
+/** @param {string} text of a COPY @param {'FROM' | 'TO'} direction */
+function isOfDirection(text, direction) {
+  const scanner = new Scanner(text);
+  return readCopyTarget(scanner).direction === direction;
+}
+
 /**
  * @param {'in' | 'out'} direction
  * @param {unknown} text
@@ -372,6 +382,8 @@ function readCopy(direction, text, defaults) {
     query.refusal = new ParameterError(
       `${name}() takes one COPY … ${direction === 'in' ? 'FROM STDIN' : 'TO STDOUT'}, and nothing else`,
     );
+  } else if (isOfDirection(text, direction === 'in' ? 'TO' : 'FROM')) {
+    query.refusal = new StatementRefusedError(direction === 'in' ? TAKES_COPY_TO : TAKES_COPY_FROM);
   }
   return query;
 }

@@ -23,7 +23,7 @@ function hasCustomTextDecoded(types) {
 const ofDefaultTypes = { epoch: -1, flags: 0 };
 
 /**
- * For a statement whose columns are not known yet.
+ * For a statement whose columns are not known yet, or may be others each time.
  * @param {TypeSource} types
  * @returns {number}
  */
@@ -38,9 +38,9 @@ function unpreparedFlags(types) {
 }
 
 /**
- * For a prepared statement. Its columns are known only after a first execution,
- * and then cannot change any more: the server would refuse to run it
- * (RevalidateCachedQuery).
+ * For a prepared statement that keeps its columns: they are known only after a first execution,
+ * and then cannot change any more, since the server would refuse to run it (RevalidateCachedQuery).
+ * Of a utility statement it makes no such promise.
  * @param {Statement} statement
  * @param {TypeSource} types
  * @returns {number}

@@ -432,7 +432,8 @@ class Outbox {
       return;
     }
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
-    ticks.writeExecute(id, slot, flags | preparedFlags(statement, types), statement.id, parameters);
+    flags |= info.keepsColumns ? preparedFlags(statement, types) : unpreparedFlags(types);
+    ticks.writeExecute(id, slot, flags, statement.id, parameters);
   }
 }
 

@@ -91,9 +91,8 @@ function ofLeftOpen(query) {
 function ofLost(query) {
   const { group } = query;
   if (group !== undefined) return group.isUndone ? ofUndone(group.members) : 'unknown';
-  if (query.wasNotSent) return 'not-run';
-  const isUndone = query.hasFailed && !query.wasSkipped && !query.wasFatal;
-  return isUndone ? ofUndone([query]) : 'unknown';
+  // An error alone does not prove that the rest of the answer would have been sane.
+  return hasNotBegun(query) ? 'not-run' : 'unknown';
 }
 
 /** @param {any} error @param {Outcome} outcome nothing turns 'unknown' into 'not-run' */

@@ -87,8 +87,9 @@ class PreparedStatements {
 
   /** @param {Query} query */
   #find(query) {
+    const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
-    if (!(query.prepare ?? prepare) || query.info.isNeverPrepared) return undefined;
+    if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
     const known = this.cache.find(query.text);
     if (known !== undefined && !this.#isCurrent(known, query)) {
@@ -100,9 +101,10 @@ class PreparedStatements {
       return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
     if (query.name === undefined) {
-      // Its own change would have it prepared anew for each use.
-      if (query.info.schemaChange !== 'none') return undefined;
-      if (query.info.uses < prepareThreshold) return undefined;
+      // A utility statement has no plan to save, and what it returns may be something else each time. What
+      // changes the schema would be prepared anew for each use.
+      if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
+      if (info.uses < prepareThreshold) return undefined;
     }
     for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
     if (!this.cache.hasRoomFor(query.text)) return undefined;
@@ -115,7 +117,7 @@ class PreparedStatements {
 
   /**
    * Whether an ADD COLUMN of somebody else's would make it fail where it cannot be sent again. Who gives a
-   * name has asked for a prepared statement, as with \`pg\`.
+   * name has asked for a prepared statement, as with `pg`.
    * @param {Query} query
    */
   #isTooRisky({ name, info }) {

@@ -167,6 +167,7 @@ function isBeforeDot(scanner) {
 
 /** @param {Scanner} scanner behind CREATE */
 function isCreateTemporary(scanner) {
+  scanner.end = Math.min(scanner.end, scanner.position + SCAN_LIMIT);
   let token = scanner.next();
   if (token === 'OR') {
     scanner.next();

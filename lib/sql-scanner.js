@@ -209,4 +209,21 @@ class Scanner {
   }
 }
 
-module.exports = { Scanner, isWordPart, isWordStart };
+/**
+ * Reads a COPY as far as the word or the literal that says where the data come from or go to.
+ * @param {Scanner} scanner behind COPY
+ * @returns {{ direction: 'FROM' | 'TO' | '', target: string }} the token behind the direction
+ */
+function readCopyTarget(scanner) {
+  let depth = 0;
+  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+    if (token === '(') depth += 1;
+    else if (token === ')') depth -= 1;
+    else if (depth === 0 && (token === 'FROM' || token === 'TO')) {
+      return { direction: token, target: scanner.next() };
+    }
+  }
+  return { direction: '', target: '' };
+}
+
+module.exports = { Scanner, isWordPart, isWordStart, readCopyTarget };

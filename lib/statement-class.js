@@ -14,7 +14,7 @@ const {
   isCreateTemporary,
   mentionsSessionState,
 } = require('./session-state');
-const { Scanner } = require('./sql-scanner');
+const { Scanner, readCopyTarget } = require('./sql-scanner');
 
 /**
  * What may run where:
@@ -178,19 +178,9 @@ function perPlainKeyword(make) {
 /** @param {Scanner} scanner behind COPY */
 function isServerSideCopy(scanner) {
   scanner.end = Math.min(scanner.end, scanner.position + SCAN_LIMIT);
-  let depth = 0;
-  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
-    if (token === '(') {
-      depth += 1;
-    } else if (token === ')') {
-      depth -= 1;
-    } else if (depth === 0 && (token === 'FROM' || token === 'TO')) {
-      const target = scanner.next();
-      // A file's name is a literal.
-      return target === "'" || target === 'PROGRAM';
-    }
-  }
-  return false;
+  const { target } = readCopyTarget(scanner);
+  // A file's name is a literal.
+  return target === "'" || target === 'PROGRAM';
 }
 
 /**

@@ -89,8 +89,10 @@ class StatementInfo {
     this.isCounted = false;
     /** So many of its next uses get no company in their Sync. */
     this.usesAlone = 0;
-    /** Its columns may change without an error, or a pooler executes something older for it. */
-    this.isNeverPrepared = !PLANNED.has(this.class.keyword);
+    /** Prepared, it has the same columns each time, or fails. */
+    this.keepsColumns = PLANNED.has(this.class.keyword);
+    /** A pooler executes something older for it. */
+    this.isNeverPrepared = false;
   }
 
   /** The columns of its result are those that a table happens to have. */

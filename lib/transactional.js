@@ -4,7 +4,7 @@
 // committed. A closed list: what is not in it may commit on its way, or act outside of transactions.
 // Called by statement-registry.js; outcome.js says what follows.
 
-const { Scanner } = require('./sql-scanner');
+const { Scanner, readCopyTarget } = require('./sql-scanner');
 
 /**
  * Each of them works inside of the transaction that it is in, whatever comes behind the keyword.
@@ -65,15 +65,8 @@ function mentionsConcurrently(scanner) {
 
 /** Files and programs of the server keep what they have got. @param {Scanner} scanner behind COPY */
 function isCopyWithClient(scanner) {
-  let depth = 0;
-  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
-    if (token === '(') depth += 1;
-    else if (token === ')') depth -= 1;
-    else if (depth === 0 && (token === 'FROM' || token === 'TO')) {
-      return /^STD(?:IN|OUT)$/.test(scanner.next()) && !scanner.isDoubtful;
-    }
-  }
-  return false;
+  const { target } = readCopyTarget(scanner);
+  return (target === 'STDIN' || target === 'STDOUT') && !scanner.isDoubtful;
 }
 
 /** @param {Scanner} scanner */
