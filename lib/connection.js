@@ -321,6 +321,11 @@ class Connection {
     this.transactionStatus = isLast ? status : -1;
   }
 
+  /** @param {() => void} write something of our own that nobody waits for */
+  whenPipelining(write) {
+    this.#outbox.whenPipelining(write);
+  }
+
   housekeepingSent() {
     ++this.#housekeeping;
     this.ownDeadline.watch();

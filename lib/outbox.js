@@ -60,6 +60,8 @@ class Outbox {
   #asides = 0;
   /** @type {(() => void) | undefined} */
   #whenNoAsides = undefined;
+  /** @type {(() => void)[]} */
+  #whenPipelining = [];
   /** @type {Promise<void> | undefined} */
   #learning = undefined;
   #onLearned = () => {};
@@ -275,6 +277,19 @@ class Outbox {
     }
   }
 
+  /**
+   * While a text goes by the simple protocol libpq takes nothing else.
+   * @param {() => void} write is called as soon as something may be written
+   */
+  whenPipelining(write) {
+    if (this.#isPipelining) write();
+    else this.#whenPipelining.push(write);
+  }
+
+  get #isPipelining() {
+    return this.#solo === undefined || 'members' in this.#solo || this.#solo.results === undefined;
+  }
+
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
     this.#onLearned();
@@ -289,6 +304,10 @@ class Outbox {
     this.#bytesInFlight -= query.size;
     if (this.#isSolo(query)) this.#solo = undefined;
     this.syncs.forget(query);
+    if (this.#whenPipelining.length === 0) return;
+    for (const write of this.#whenPipelining.splice(0)) {
+      delivery.afterDelivery(() => this.whenPipelining(write));
+    }
   }
 
   /** @param {Query} query */
