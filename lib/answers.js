@@ -10,11 +10,11 @@ const {
   openTransactionError,
   poisonedError,
 } = require('./connection-errors');
-const { DatabaseError } = require('./errors');
+const { ConnectionError, DatabaseError } = require('./errors');
+const outcome = require('./outcome');
 
 /**
  * @typedef {import('./query').Query} Query
- * @typedef {import('./statement-cache').Statement} Statement
  * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  */
 
@@ -65,11 +65,11 @@ class Answers {
     }
     if (this.#heal(query, [query], transactionStatus)) return;
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
-      query.error ??= openTransactionError(query.results ?? []);
+      query.error ??= openTransactionError(outcome.ofLeftOpen(query));
     }
     const { cancellation } = this.#connection;
     if (cancellation !== undefined) {
-      query.error = cancellation.explain(query, query.error, query.info.mayCommitInside);
+      query.error = cancellation.explain(query, query.error);
     }
     // It may be what a group has failed by.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
@@ -124,10 +124,9 @@ class Answers {
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#connection.forget(query);
-    const mayCommitInside = members.some(({ info }) => info.mayCommitInside);
-    let reason = /** @type {any} */ (guilty?.error ?? error);
-    if (mayCommitInside) reason.outcome = 'unknown';
-    reason = this.#connection.cancellation?.explain(batch, reason, mayCommitInside) ?? reason;
+    let reason = /** @type {Error} */ (guilty?.error ?? error);
+    reason = this.#connection.cancellation?.explain(batch, reason) ?? reason;
+    outcome.restrict(reason, outcome.ofUndone(members));
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
     this.#connection.afterSettling();
@@ -163,35 +162,27 @@ class Answers {
       return;
     }
     if (error instanceof DatabaseError && error.code === READ_ONLY) this.#owner.onReadOnly?.();
-    // What it committed before it failed is there to stay; and the last words of a server or a pooler
-    // prove nothing.
-    const isDoubtful = info.mayCommitInside || query.wasFatal;
-    if (isDoubtful && error instanceof DatabaseError) error.outcome = 'unknown';
+    if (!(error instanceof ConnectionError)) outcome.restrict(error, outcome.ofAnswered(query));
     query.reject(error);
   }
 
   /**
    * Runs a query again that did not run for the sake of its prepared statement
-   * alone, if that keeps the order that the caller can count on. The statement
-   * is given up in any case.
+   * alone, or may have, if that keeps the order that the caller can count on.
+   * What the error tells of the schema is learned in any case.
    * @param {Query} query
    * @param {readonly Query[]} all that were undone with it
    * @param {number} transactionStatus
    * @returns {boolean} whether they run again
    */
   #heal(query, all, transactionStatus) {
-    const { statements } = this.#outbox;
     if (query.error === undefined) return false;
-    const isToBlame = statements.isToBlame(query, query.error);
-    if (!isToBlame && !statements.isSuspect(query, query.error)) return false;
-    statements.giveUp(/** @type {Statement} */ (query.statement));
-    if (!isToBlame) return false;
-    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
-    if (query.retried || this.#connection.cancellation !== undefined) return false;
-    if (all.some(({ info }) => info.mayCommitInside)) return false;
-    const isAlone =
-      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
-    if (!this.#connection.isShared && !isAlone) return false;
+    const { statements } = this.#outbox;
+    const blame = statements.blame(query);
+    if (blame === 'none') return false;
+    const mayRepeat = blame !== 'suspect' && this.#mayRepeat(query, all, transactionStatus);
+    statements.learn(query, blame, mayRepeat);
+    if (!mayRepeat) return false;
     for (const one of all) {
       // Unprepared, so that its answer does not hang on anybody else's Parse again.
       one.prepare = false;
@@ -199,6 +190,20 @@ class Answers {
     }
     this.#outbox.sendAgain(all);
     return true;
+  }
+
+  /**
+   * @param {Query} query
+   * @param {readonly Query[]} all
+   * @param {number} transactionStatus
+   */
+  #mayRepeat(query, all, transactionStatus) {
+    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
+    if (query.retried || this.#connection.cancellation !== undefined) return false;
+    if (all.some(({ info }) => info.mayCommitInside)) return false;
+    const isAlone =
+      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
+    return this.#connection.isShared || isAlone;
   }
 
   /**

@@ -36,7 +36,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  *
  * @typedef {object} Binding
  * @property {new (id: number) => NativeConnection} Connection
- * @property {(tick: { text: string }, deliver: Function, jsonGuard: string) => void} setup
+ * @property {(tick: { text: string }, deliver: Function, jsonGuard: string,
+ *   endTick: Function) => void} setup
  * @property {(commands: Int32Array, bytes: Uint8Array) => void} setBuffers
  * @property {() => void} submit
  * @property {(text: string) => Record<string, string>} parseConninfo

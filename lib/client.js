@@ -55,13 +55,6 @@ const { TypeOverrides } = require('./types/type-overrides');
 
 const POOL = Symbol('pool');
 
-/**
- * A client with a listener for notifications must not be collected, though
- * nobody else holds it.
- * @type {Set<Client>}
- */
-const listening = new Set();
-
 /** @type {(client: Client) => Connection} */
 let connectionOf;
 /** @type {(client: Client) => TransactionGate} */
@@ -130,7 +123,6 @@ class Client extends EventEmitter {
         if (this.listenerCount('error') > 0) this.#emitSoon('error', error);
       },
       onClosed: () => {
-        listening.delete(this);
         pool?.onClosed();
         this.#emitSoon('end');
       },
@@ -149,12 +141,6 @@ class Client extends EventEmitter {
         }),
     });
     this.#transactions = new TransactionGate(this, this.#connection, registry);
-    this.on('newListener', (event) => {
-      if (event === 'notification' && !this.#hasEnded) listening.add(this);
-    });
-    this.on('removeListener', () => {
-      if (this.listenerCount('notification') === 0) listening.delete(this);
-    });
   }
 
   /**

@@ -256,11 +256,15 @@ function terminatedError() {
   return new ConnectionError(TERMINATED);
 }
 
-/** A statement brought a shared connection into a transaction, past the check of its text. */
+/**
+ * A statement brought a shared connection into a transaction, past the check of its text. It may have
+ * ended one in the same way, so that what came before it lasts.
+ */
 function poisonedError() {
   return new ConnectionError(
     'a statement began a transaction on a connection that others share; the connection was ' +
       'closed and everything in the transaction rolled back: use pool.connect() for transactions',
+    { outcome: 'unknown' },
   );
 }
 
@@ -269,19 +273,15 @@ function mismatchError() {
   return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
 }
 
-/** They end a transaction so that what it did is there to stay. */
-const LASTING = new Set(['COMMIT', 'PREPARE']);
-
 /**
  * A text of several statements left a transaction open that nobody can end.
- * @param {readonly import('./result').Result[]} results of what was done
+ * @param {import('./errors').Outcome} outcome
  */
-function openTransactionError(results) {
-  const lasts = results.some(({ command }) => command !== null && LASTING.has(command));
+function openTransactionError(outcome) {
   return new ConnectionError(
     'the text has opened a transaction and not ended it; it was rolled back: add COMMIT to the ' +
       'text, or use pool.connect()',
-    { outcome: lasts ? 'unknown' : 'not-run' },
+    { outcome },
   );
 }
 

@@ -20,6 +20,7 @@ const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
 const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
+const outcome = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
@@ -109,7 +110,7 @@ class Connection {
     this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
-    this.id = delivery.addConnection(this);
+    this.id = delivery.newConnectionId();
     this.#native = new binding.Connection(this.id);
     /** Of the driver's own statements. */
     this.ownDeadline = new OwnDeadline(
@@ -118,7 +119,7 @@ class Connection {
       settings.query_timeout,
       (text, millis) => this.#endSilent(silentError(text, millis)),
     );
-    this.#outbox = new Outbox(this, settings);
+    this.#outbox = new Outbox(this, settings, registry);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -163,7 +164,7 @@ class Connection {
    */
   async connect() {
     this.state = 'connecting';
-    delivery.connecting.add(this);
+    delivery.addConnection(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;
@@ -172,8 +173,6 @@ class Connection {
       this.#failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
-    } finally {
-      delivery.connecting.delete(this);
     }
   }
 
@@ -475,10 +474,16 @@ class Connection {
 
   // --- The end of the connection, and what it says by itself -----------------
 
-  /** Nothing of it will be answered: the connection is gone. @param {Query} query */
-  onNotSent(query) {
+  /**
+   * Nothing of it will be answered: the connection is gone.
+   * @param {Query} query
+   * @param {import('./errors').Outcome} [told]
+   */
+  onNotSent(query, told = 'not-run') {
     this.forget(query);
-    query.reject(this.#unsentError());
+    const error = this.#unsentError();
+    outcome.restrict(error, told);
+    query.reject(error);
     this.#owner.onSettled();
   }
 
@@ -492,12 +497,10 @@ class Connection {
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
-      const isUndone = query.group === undefined ? query.hasNotBegun : query.group.lastsNothing;
-      const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.answers.poison !== undefined
           ? this.answers.poison()
-          : this.#lostError(query, message, query.error ?? cause, outcome),
+          : this.#lostError(query, message, query.error ?? cause, outcome.ofLost(query)),
       );
     }
     // Idle, it is the one that was told.
@@ -510,12 +513,14 @@ class Connection {
    * @param {{ wasFatal?: boolean, error?: Error }} whom the server has told why, if anybody
    * @param {string} message
    * @param {Error | undefined} cause
-   * @param {import('./errors').Outcome} outcome
+   * @param {import('./errors').Outcome} told
    */
-  #lostError({ wasFatal, error }, message, cause, outcome) {
-    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, outcome);
-    if (this.#silence !== undefined) return Object.assign(copyError(this.#silence), { outcome });
-    return lostError(this.#wasWanted, message, cause, outcome);
+  #lostError({ wasFatal, error }, message, cause, told) {
+    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, told);
+    if (this.#silence !== undefined) {
+      return Object.assign(copyError(this.#silence), { outcome: told });
+    }
+    return lostError(this.#wasWanted, message, cause, told);
   }
 
   /** Whether somebody here has closed it, or is about to. */
@@ -595,6 +600,8 @@ class Connection {
       return;
     }
     this.state = 'ending';
+    // What was not sent yet may go to another connection.
+    this.#outbox.block();
     this.#native.close();
     if (this.inFlight === 0) this.#close();
   }
@@ -625,6 +632,8 @@ class Connection {
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
+    this.#outbox.statements.lost();
+    delivery.removeConnection(this);
     clearTimeout(this.#dropTimer);
     this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);

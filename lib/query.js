@@ -5,6 +5,7 @@
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
 const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
+const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { types } = require('./types');
@@ -45,7 +46,7 @@ class Query {
   batch = undefined;
   /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
   group = undefined;
-  /** Whether it may be a member of one, and with whom. @type {false | 'reads' | 'all'} */
+  /** Whether it may be a member of one. */
   sharesSync = false;
   /** It was a member of one that failed. */
   wasUndone = false;
@@ -59,6 +60,11 @@ class Query {
   /** @type {import('./connection-load').Pace} */
   pace = 'unknown';
   retried = false;
+  /**
+   * Why it is sent again without its prepared statement, which this may be the fault of.
+   * @type {{ statement: Statement, leads: boolean, error: DatabaseError } | undefined}
+   */
+  doubt = undefined;
   /** @type {Result | undefined} */
   result = undefined;
   /** @type {import('./row-builder').Shape | undefined} */
@@ -77,6 +83,8 @@ class Query {
   wasSkipped = false;
   /** libpq, or the addon, has not taken it. */
   wasNotSent = false;
+  /** The connection was gone before its Execute could be written. */
+  isUnwritten = false;
   /** Full command tag, where it is not one of commandTags. */
   tag = '';
   /**
@@ -278,20 +286,17 @@ class Query {
     this.wasSkipped = true;
   }
 
-  /** With a Sync of its own: the server has said that it does not execute it. What only libpq says proves nothing. */
-  get hasNotBegun() {
-    if (this.wasNotSent) return true;
-    return this.parseFailed && this.hasFailed && !this.wasSkipped && !this.wasFatal;
-  }
-
   /**
    * @param {number} reason
    * @param {number} detail
    * @returns {boolean} whether no other event comes for it
    */
   notSent(reason, detail) {
-    // The Sync of its group comes or goes for all of them.
-    if (reason === notSentReason.connectionGone) return this.group === undefined;
+    if (reason === notSentReason.connectionGone) {
+      if (detail === 0) this.isUnwritten = true;
+      // The Sync of its group comes or goes for all of them.
+      return this.group === undefined;
+    }
     this.wasNotSent = true;
     if (reason === notSentReason.tooLarge) {
       this.error ??= tooLargeError();
@@ -318,7 +323,7 @@ class Query {
 
   /** It was not sent, and no other event comes for it. */
   dropped() {
-    this.connection.onNotSent(this);
+    this.connection.onNotSent(this, ofUnsent([this]));
   }
 
   /** @param {Query[]} queries gets those that the connection takes with it */
@@ -339,6 +344,7 @@ class Query {
     this.hasFailed = false;
     this.wasSkipped = false;
     this.wasNotSent = false;
+    this.isUnwritten = false;
     this.tag = '';
   }
 

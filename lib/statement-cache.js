@@ -13,6 +13,13 @@ class Statement {
   isRetired = false;
   /** Its Close has been sent, or it never came to be. */
   isClosed = false;
+  /** What it was prepared under: the registry's number, its text's, its connection's. */
+  schemaEpoch = -1;
+  epoch = -1;
+  sessionEpoch = -1;
+  /** When its Parse was sent, and when it is too old (performance.now()). */
+  preparedAt = 0;
+  renewAt = Infinity;
   /** Executions in flight: it must not be closed. */
   users = 0;
   lastUsed = 0;

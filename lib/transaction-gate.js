@@ -89,7 +89,9 @@ class TransactionGate {
         if (connection.transactionStatus > 0) throw notIdleError();
         return await scope.run(body);
       } catch (error) {
-        if (attempt > retries || scope.isLoose || scope.mayLast || !isConflict(error)) throw error;
+        if (attempt > retries || !isConflict(error)) throw error;
+        // Nothing that may last is run again.
+        if (scope.isLoose || scope.isDoubtful || scope.mayLast) throw error;
         const limit = Math.min(FIRST_BACKOFF_MILLIS * 2 ** attempt, MAX_BACKOFF_MILLIS);
         await delay(limit * Math.random());
         // Released meanwhile: the connection is somebody else's.

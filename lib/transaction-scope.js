@@ -5,13 +5,8 @@
 // transaction-gate.js, which is the way of its statements to the client.
 
 const { afterDelivery } = require('./delivery');
-const {
-  ConnectionError,
-  DatabaseError,
-  QueryAbortedError,
-  ResultError,
-  copyError,
-} = require('./errors');
+const { DatabaseError, QueryAbortedError, ResultError, copyError } = require('./errors');
+const { tellInTransaction, tellOfCommit, tellOfRollback } = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { OwnQuery } = require('./own-statements');
 const { splitStatements } = require('./split-statements');
@@ -67,6 +62,8 @@ function ignore() {}
 
 /** BEGIN and its kin. */
 class ControlQuery extends OwnQuery {
+  /** The server has said so. */
+  isDone = false;
   #onFailed;
 
   /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
@@ -76,6 +73,12 @@ class ControlQuery extends OwnQuery {
     this.mayTakeLong = text === COMMIT;
     this.#onFailed = onFailed;
     this.promise.catch(ignore);
+  }
+
+  /** @override @param {import('./result').Result} result */
+  resolve(result) {
+    this.isDone = true;
+    super.resolve(result);
   }
 
   /** @override @param {Error} error */
@@ -98,6 +101,8 @@ class Scope {
   inner = undefined;
   /** Settles with a savepoint. @type {Promise<any> | undefined} */
   done = undefined;
+  /** BEGIN, or SAVEPOINT, once it is sent. @type {ControlQuery | undefined} */
+  #beginning = undefined;
   #begin;
 
   /**
@@ -151,6 +156,7 @@ class Scope {
     query.info ??= this.gate.registry.find(query.text);
     const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);
+    if (query.info.isDoubtful || query.info.outlastsRollback) this.top.isDoubtful = true;
     // The addon would find it when COMMIT is on its way already.
     return findUnsendable(query.text, query.parameters);
   }
@@ -170,7 +176,11 @@ class Scope {
     if (this.hasBegun) return;
     this.hasBegun = true;
     this.outer?.begin();
-    this.send(this.#begin, (error) => this.onBeginFailed(error));
+    this.#beginning = this.send(this.#begin, (error) => this.onBeginFailed(error));
+  }
+
+  get hasServerBegun() {
+    return this.#beginning?.isDone === true;
   }
 
   /** @param {Error} error */
@@ -201,10 +211,7 @@ class Scope {
     const { code, cause } = /** @type {any} */ (error);
     const isFollowing = code === IN_FAILED_TRANSACTION && cause === undefined;
     if (isFollowing && earlier !== undefined) error.cause = earlier;
-    // Without COMMIT nothing lasts of it.
-    if (!top.isLoose && (error instanceof DatabaseError || !top.isCommitSent)) {
-      /** @type {any} */ (error).outcome = 'not-run';
-    }
+    tellInTransaction(error, top);
     if (failure === undefined) this.failure = error;
     return true;
   }
@@ -321,6 +328,8 @@ class TransactionScope extends Scope {
   isAbandoned = false;
   /** BEGIN has failed: what was sent behind it ran without a transaction. */
   isLoose = false;
+  /** A text in it may have ended it, or has taken what no rollback gives back. */
+  isDoubtful = false;
   /** BEGIN was sent, and the server has not said yet that nothing of it is left. */
   mayLast = false;
   #savepoints = 0;
@@ -362,7 +371,7 @@ class TransactionScope extends Scope {
     if (this.interruption !== undefined || this.failure !== undefined) {
       await this.#rollBack();
       if (this.isLoose) throw looseError(this.failure);
-      throw this.interruption ?? abortedError(this.failure);
+      throw tellOfRollback(this.interruption ?? abortedError(this.failure), this);
     }
     if (!this.hasBegun) return;
     this.isCommitSent = true;
@@ -378,14 +387,12 @@ class TransactionScope extends Scope {
         this.mayLast = false;
       }
       if (this.isLoose) throw looseError(this.failure);
-      // The server cannot have committed it.
-      const isUndone = /** @type {unknown} */ (this.failure) instanceof DatabaseError;
-      if (isUndone && error instanceof ConnectionError) error.outcome = 'not-run';
+      tellOfCommit(/** @type {Error} */ (error), this);
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);
     if (command === ROLLBACK) this.mayLast = false;
-    if (command !== COMMIT) throw abortedError(this.failure);
+    if (command !== COMMIT) throw tellOfRollback(abortedError(this.failure), this);
     if (this.failure !== undefined) throw incompleteError(this.failure);
   }
 

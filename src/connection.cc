@@ -136,10 +136,16 @@ void Connection::JS_Simple(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Connection::JS_PutCopyData(const Napi::CallbackInfo& info) {
-  const auto data = info[0].As<Napi::Uint8Array>();
-  const bool put =
-      pipeline_ != nullptr &&
-      pipeline_->PutCopyData(reinterpret_cast<const char*>(data.Data()), data.ByteLength());
+  // Not Napi::Uint8Array, which ends the process for anything else.
+  napi_typedarray_type type = napi_int8_array;
+  size_t length = 0;
+  void* data = nullptr;
+  const bool is_bytes = napi_get_typedarray_info(info.Env(), info[0], &type, &length, &data,
+                                                 nullptr, nullptr) == napi_ok &&
+                        type == napi_uint8_array;
+  const bool put = pipeline_ != nullptr && is_bytes &&
+                   (length == 0 || data != nullptr) &&
+                   pipeline_->PutCopyData(static_cast<const char*>(data), length);
   data_->RequestDeliveryIfAny();
   return Napi::Boolean::New(info.Env(), put);
 }
@@ -217,7 +223,7 @@ void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   data_->pipeline_context().delivery->Push(Event::kConnected, id_, process_id, server_version);
 }
 
-void Connection::OnConnectFailed(const std::string& message) {
+void Connection::OnConnectFailed(std::string message) {
   connector_.reset();
   Delivery* delivery = data_->pipeline_context().delivery;
   delivery->PushWithText(Event::kConnectFailed, id_);

@@ -1,6 +1,6 @@
 // The N-API edge of one connection: the object that lib/connection.js holds.
-// First a Connector, then a Pipeline. When JavaScript drops the object, the
-// finalizer closes the socket.
+// First a Connector, then a Pipeline. JavaScript closes it; the finalizer only frees
+// what is left of it.
 #pragma once
 
 #include <napi.h>
@@ -56,7 +56,7 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
 
   void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) override;
-  void OnConnectFailed(const std::string& message) override;
+  void OnConnectFailed(std::string message) override;
 
   std::shared_ptr<AddonData> data_;
   int32_t id_ = 0;

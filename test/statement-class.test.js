@@ -4,7 +4,7 @@
 
 const assert = require('node:assert');
 const fc = require('fast-check');
-const { classifyStatement, epochChange } = require('../lib/statement-class');
+const { classifyStatement } = require('../lib/statement-class');
 const { holds } = require('./support/property');
 
 /** Asserts the kind of each text. */
@@ -382,35 +382,5 @@ describe('classifyStatement', () => {
     const kinds = ['plain', 'alone', 'transaction', 'session', 'copy'];
     const isKnown = fc.property(text, (sql) => kinds.includes(classifyStatement(sql).kind));
     await holds(isKnown, 3000);
-  });
-});
-
-describe('epochChange', () => {
-  it('says when prepared statements are gone', () => {
-    for (const tag of ['DISCARD ALL', 'DEALLOCATE ALL']) {
-      assert.strictEqual(epochChange(tag), 'dropped', tag);
-    }
-  });
-
-  it('says when prepared statements may mean something else', () => {
-    const tags = ['CREATE TABLE', 'ALTER TABLE', 'DROP SCHEMA', 'DROP OWNED', 'SET', 'RESET'];
-    for (const tag of [...tags, 'DISCARD TEMP', 'IMPORT FOREIGN SCHEMA']) {
-      assert.strictEqual(epochChange(tag), 'stale', tag);
-    }
-  });
-
-  it('is none for everything else', () => {
-    const tags = [
-      'SELECT 1',
-      'INSERT 0 1',
-      'BEGIN',
-      'COMMIT',
-      'SET CONSTRAINTS',
-      'DEALLOCATE',
-      'COPY 3',
-    ];
-    for (const tag of [...tags, 'DISCARD PLANS', 'TRUNCATE TABLE', 'GRANT', '', null, undefined]) {
-      assert.strictEqual(epochChange(tag), 'none', String(tag));
-    }
   });
 });
