@@ -50,7 +50,7 @@ class Answers {
    * @param {number} now performance.now()
    */
   onSync(query, transactionStatus, costMillis, now) {
-    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.onTransactionStatus(transactionStatus, 1);
     this.#connection.load.headSince = now;
     if (this.poison !== undefined) {
       this.#reject(query, this.poison());
@@ -86,7 +86,7 @@ class Answers {
    */
   onGroupSync(group, transactionStatus, costMillis, now) {
     const { members } = group;
-    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.onTransactionStatus(transactionStatus, members.length);
     this.#connection.load.headSince = now;
     for (const query of members) {
       query.info.observe(costMillis / members.length);

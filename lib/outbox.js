@@ -40,6 +40,8 @@ const MAX_GATHERED = 128;
 /** Name of a savepoint. */
 const GUARD = 'pg_conduit_read';
 
+/** PQTRANS_IDLE */
+const IDLE = 0;
 /** PQTRANS_INTRANS */
 const IN_TRANSACTION = 2;
 
@@ -61,6 +63,11 @@ class Outbox {
   #asides = 0;
   /** @type {(() => void) | undefined} */
   #whenNoAsides = undefined;
+  /** @type {(() => void)[]} */
+  #whenPipelining = [];
+  /** @type {Promise<void> | undefined} */
+  #learning = undefined;
+  #onLearned = () => {};
   /** What ends the savepoint of a query that was read. @type {string[] | undefined} */
   #guardEnd = undefined;
 
@@ -105,6 +112,7 @@ class Outbox {
       this.#solo !== undefined ||
       this.#guardEnd !== undefined ||
       (work.runsSolo && this.#load.sent > 0) ||
+      this.#mustLearn(work) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work)
@@ -185,6 +193,10 @@ class Outbox {
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
       if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
+      if (this.#mustLearn(first)) {
+        this.learnTransactionStatus();
+        return;
+      }
       const next = /** @type {Query | Batch} */ (this.#held.shift());
       this.#load.unhold(next);
       this.#place(next);
@@ -262,14 +274,42 @@ class Outbox {
   }
 
   /**
+   * Whether a query must wait until it is known if it runs in a transaction. The Syncs in front of it
+   * have not told while statements of our own were behind them.
+   * @param {Query | Batch} work
+   */
+  #mustLearn(work) {
+    return 'isRead' in work && this.#needsGuard(work) && this.#connection.transactionStatus === -1;
+  }
+
+  /** @param {Query} query */
+  #needsGuard(query) {
+    return query.isRead && !this.#connection.isShared;
+  }
+
+  /**
+   * Asks for the status that a Sync tells, by a statement that does nothing.
+   * @returns {Promise<void>} it is answered, or never will be, and what waited for that is sent
+   */
+  learnTransactionStatus() {
+    this.#learning ??= new Promise((resolve) => {
+      this.#onLearned = () => {
+        this.#learning = undefined;
+        this.sendHeld();
+        resolve();
+      };
+      this.#sendAside('', this.#onLearned);
+    });
+    return this.#learning;
+  }
+
+  /**
    * A query that is read as its rows come is cancelled when nobody wants the rest: that is to undo
    * it, and not the transaction that it is in.
    * @param {Query} query that is about to be sent, alone
    */
   #guard(query) {
-    const { transactionStatus } = this.#connection;
-    // Not known while something of our own is in flight: without a transaction it fails by itself.
-    if (transactionStatus !== IN_TRANSACTION && transactionStatus !== -1) return;
+    if (this.#connection.transactionStatus !== IN_TRANSACTION) return;
     this.#sendAside(`SAVEPOINT ${GUARD}`);
     query.onceSettled(() => {
       if (query.wasStopped) this.#guardEnd = [`ROLLBACK TO ${GUARD}`, `RELEASE ${GUARD}`];
@@ -282,13 +322,31 @@ class Outbox {
     const texts = this.#guardEnd;
     if (texts === undefined) return;
     this.#guardEnd = undefined;
+    // The statement has ended the transaction, and its savepoint with it.
+    if (this.#connection.transactionStatus === IDLE) return;
     for (const text of texts) this.#sendAside(text);
-    // As far as anybody can know.
-    this.#connection.transactionStatus = IN_TRANSACTION;
+    // They succeed: the savepoint was made in a transaction that was known to be open.
+    if (this.#connection.transactionStatus > IDLE) {
+      this.#connection.transactionStatus = IN_TRANSACTION;
+    }
+  }
+
+  /**
+   * While a text goes by the simple protocol libpq takes nothing else.
+   * @param {() => void} write is called as soon as something may be written
+   */
+  whenPipelining(write) {
+    if (this.#isPipelining) write();
+    else this.#whenPipelining.push(write);
+  }
+
+  get #isPipelining() {
+    return this.#solo === undefined || 'members' in this.#solo || this.#solo.results === undefined;
   }
 
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
+    this.#onLearned();
     const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
     for (const work of held) this.#load.unhold(work);
     for (const { size } of held) this.#bytesInFlight += size;
@@ -300,6 +358,10 @@ class Outbox {
     this.#bytesInFlight -= query.size;
     if (this.#isSolo(query)) this.#solo = undefined;
     this.syncs.forget(query);
+    if (this.#whenPipelining.length === 0) return;
+    for (const write of this.#whenPipelining.splice(0)) {
+      delivery.afterDelivery(() => this.whenPipelining(write));
+    }
   }
 
   /** @param {Query} query */
@@ -339,7 +401,7 @@ class Outbox {
   /** @param {Query} query */
   #send(query) {
     if (query.runsSolo) this.#solo = query;
-    if (query.isRead && !this.#connection.isShared) this.#guard(query);
+    if (this.#needsGuard(query)) this.#guard(query);
     if (query.results !== undefined) {
       this.#sendSimple(query);
       return;

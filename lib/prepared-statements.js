@@ -289,7 +289,7 @@ class PreparedStatements {
 
   /** @param {Statement} statement */
   #closeSoon(statement) {
-    delivery.afterDelivery(() => this.#close(statement));
+    delivery.afterDelivery(() => this.#connection.whenPipelining(() => this.#close(statement)));
   }
 
   /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */

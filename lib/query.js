@@ -407,7 +407,7 @@ class Housekeeping {
     this.connection = connection;
     this.text = text;
     this.onAnswered = onAnswered;
-    connection.ownDeadline.watch();
+    connection.housekeepingSent();
   }
   addRows() {}
   complete() {}
@@ -426,7 +426,7 @@ class Housekeeping {
   }
   /** @param {number} transactionStatus */
   synced(transactionStatus) {
-    this.connection.transactionStatus = transactionStatus;
+    this.connection.housekeepingSynced(transactionStatus);
     if (this.onAnswered !== undefined) this.connection.afterDelivery(this.onAnswered);
   }
   dropped() {}
