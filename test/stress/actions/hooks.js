@@ -66,7 +66,7 @@ async function rejectingHooks(action) {
       : { [name]: hook };
   const options = { ...calmOptions(random), ...given, maxUses: 2 };
   await withPool(action, 'pool with hooks', options, async (place) => {
-    for (let left = random.int(1, 5); left > 0; --left) {
+    for (let left = random.int(1, 5); left > 0 && !action.entry.hasFault; --left) {
       const calls = Array.from({ length: random.int(1, 4) }, async () => {
         const id = action.ledger.newId();
         const unit = action.openUnit([[id, 1]]);
