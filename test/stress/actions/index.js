@@ -110,7 +110,7 @@ function possibleActions() {
 }
 
 /**
- * The kinds of a round; the first one comes up for certain.
+ * The kinds of a round: two in turn, so that few rounds have them all, and some by chance.
  * @param {number} number of the round
  * @param {import('../random').Random} random
  * @returns {string[]}
@@ -118,8 +118,8 @@ function possibleActions() {
 function kindsFor(number, random) {
   const possible = possibleKinds();
   if (possible.length === 0) return [];
-  const first = possible[number % possible.length];
-  return [first, ...possible.filter((kind) => random.chance(KIND_BESIDES) && kind !== first)];
+  const inTurn = [0, 1].map((index) => possible[(2 * number + index) % possible.length]);
+  return [...new Set([...inTurn, ...possible.filter(() => random.chance(KIND_BESIDES))])];
 }
 
 /** What a round has more of, so that its kinds meet each other often. */
