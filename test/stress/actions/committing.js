@@ -133,7 +133,7 @@ async function committing(action) {
   let lasting = random.pick(LASTING)(name);
   while (lasting.isSlow && random.chance(0.8)) lasting = random.pick(LASTING)(name);
   const text = disguise(random, lasting.text);
-  const [firstWords] = lasting.text.split(/ c\d| '/);
+  const firstWords = lasting.text.split(' ', 2).join(' ');
   const { outside } = action.round;
   for (const before of lasting.before ?? []) await outside.ask(before);
   const how = random.weighted([
