@@ -92,8 +92,8 @@ async function rejectingHooks(action) {
 /** @param {import('../action').Action} action @param {string} name @param {any} error @param {unknown} reason */
 function checkReason(action, name, error, reason) {
   const what = `${name} has failed with ${nameReason(reason)}`;
-  // An ordinary error may be passed on as it is.
-  if (error === reason && error instanceof Error && Object.isExtensible(error)) return;
+  // An ordinary error may be passed on, or a copy of it for each of those who wait.
+  if (isOrdinary(reason) && isOrdinary(error) && error.message === reason.message) return;
   if (!(error instanceof ConduitError)) {
     action.fault(`${what}, and a query with ${nameReason(error)}`);
     return;
@@ -107,6 +107,11 @@ function checkReason(action, name, error, reason) {
     String(error);
     if (!(reason instanceof Object) || reason instanceof Error) inspect(error.message);
   });
+}
+
+/** @param {any} reason */
+function isOrdinary(reason) {
+  return reason instanceof Error && Object.isExtensible(reason);
 }
 
 /** @param {any} reason */
