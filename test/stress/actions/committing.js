@@ -151,8 +151,9 @@ async function committing(action) {
   );
   await untilQuiet(action);
   const [{ is }] = await outside.ask(lasting.isThere);
-  if (error === undefined && !is && !lasting.isOverwritten)
-    {action.fault(`${text} ${how} was fulfilled, and left nothing`);}
+  if (error === undefined && !is && !lasting.isOverwritten) {
+    action.fault(`${text} ${how} was fulfilled, and left nothing`);
+  }
   if (error?.outcome === 'not-run' && is) {
     action.fault(`${text} ${how} was told as not run (${error.code}), and it lasts`);
   }
