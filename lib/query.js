@@ -386,12 +386,26 @@ function copyError() {
 /** Stands in a slot whose answer nobody waits for. */
 class Housekeeping {
   group = undefined;
-  /** @param {Connection} connection @param {() => void} [onAnswered] after its delivery */
-  constructor(connection, onAnswered) {
+  /**
+   * @param {Connection} connection
+   * @param {() => void} [onAnswered] after its delivery
+   * @param {(row: any[]) => void} [onRow] the first one
+   */
+  constructor(connection, onAnswered, onRow) {
     this.connection = connection;
     this.onAnswered = onAnswered;
+    this.onRow = onRow;
   }
-  addRows() {}
+
+  /** @param {Parameters<Query['addRows']>} parameters */
+  addRows(...[shape, cells, chunk, cell, count]) {
+    if (this.onRow === undefined || count === 0) return;
+    /** @type {any[][]} */
+    const rows = [];
+    shape.builder(true, types, 'string')(rows, cells, chunk, cell, count);
+    this.onRow(rows[0]);
+  }
+
   complete() {}
   completeOther() {}
   completeEmpty() {}
