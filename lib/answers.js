@@ -58,6 +58,8 @@ class Answers {
     }
     query.info.observe(costMillis);
     this.#outbox.statements.answered(query);
+    if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
+    if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (this.#isInTransaction(query, transactionStatus)) {
       this.#distrust(poisonedError);
       this.#reject(query, poisonedError());
@@ -91,7 +93,9 @@ class Answers {
     for (const query of members) {
       query.info.observe(costMillis / members.length);
       this.#outbox.statements.answered(query);
+      if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
     }
+    if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
       this.#distrust(poisonedError);
     } else if (members.some(({ isMiscounted }) => isMiscounted)) {
@@ -110,6 +114,10 @@ class Answers {
       members[0].batch?.finish();
       this.#connection.afterSettling();
     }
+  }
+
+  #askFormatsSoon() {
+    this.#connection.afterDelivery(() => this.#outbox.formats.ask());
   }
 
   /** @param {SyncGroup} group @param {number} transactionStatus */

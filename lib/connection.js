@@ -183,7 +183,10 @@ class Connection {
     this.state = 'ready';
     this.load.headSince = performance.now();
     this.#handshake?.succeed();
-    delivery.afterDelivery(() => this.#outbox.sendHeld());
+    delivery.afterDelivery(() => {
+      this.#outbox.formats.begin();
+      this.#outbox.sendHeld();
+    });
   }
 
   /** @param {number} millis */

@@ -13,6 +13,7 @@ const { Gathering } = require('./gathering');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
+const { SessionFormats } = require('./session-formats');
 const { SyncCandidates } = require('./sync-candidates');
 const { SyncGroup, SyncWriter } = require('./sync-groups');
 const ticks = require('./tick-buffer');
@@ -83,6 +84,16 @@ class Outbox {
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
+    this.formats = new SessionFormats(
+      connection,
+      this.statements.cache,
+      (text, onAnswered, onRow) => {
+        if (!this.#canSendAside) return false;
+        // Behind something else it must not keep that from being cancelled.
+        this.#sendAside(text, onAnswered, onRow, this.#load.sent === 0);
+        return true;
+      },
+    );
   }
 
   /** @param {Query} query that may run on this connection */
@@ -257,18 +268,23 @@ class Outbox {
     return isWaiting;
   }
 
-  /** @param {string} text of our own @param {() => void} [onAnswered] */
-  #sendAside(text, onAnswered) {
-    ++this.#asides;
+  /**
+   * @param {string} text of our own
+   * @param {() => void} [onAnswered]
+   * @param {(row: any[]) => void} [onRow]
+   * @param {boolean} [isGuarded] no signal is sent before it is answered
+   */
+  #sendAside(text, onAnswered, onRow, isGuarded = true) {
+    if (isGuarded) ++this.#asides;
     const answered = () => {
-      --this.#asides;
+      if (isGuarded) --this.#asides;
       onAnswered?.();
       const signal = this.#whenNoAsides;
       if (this.#asides > 0 || signal === undefined) return;
       this.#whenNoAsides = undefined;
       signal();
     };
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
   }
@@ -416,6 +432,19 @@ class Outbox {
     }
     if (query.sharesSync) this.syncs.endShared(query);
     else this.syncs.endAlone(query.slot);
+    this.#sendBehind(query);
+  }
+
+  /** @param {Query} query that was written */
+  #sendBehind(query) {
+    if (query.info.resetsFormats) this.formats.onSent(query);
+    if (this.formats.isWanted) this.formats.ask();
+  }
+
+  /** A query that goes by the simple protocol has the connection to itself. */
+  get #canSendAside() {
+    if (this.#isBlocked || this.#connection.state !== 'ready') return false;
+    return !(this.#solo !== undefined && !(this.#solo instanceof Batch) && this.#solo.results);
   }
 
   /** @param {Query} query a text of several statements */
@@ -432,6 +461,7 @@ class Outbox {
     this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
+    if (query.info.changesFormats) this.formats.onSend(query);
     // Behind what was written so far.
     ticks.submit();
     this.#connection.runSimple(query.slot, flags, query.text);
@@ -456,11 +486,13 @@ class Outbox {
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
+    for (const query of members) this.#sendBehind(query);
   }
 
   /** @param {Query} query */
   #begin(query) {
     this.#connection.transactionStatus = -1;
+    if (query.info.changesFormats) this.formats.onSend(query);
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
     this.statements.sent(query);
@@ -477,6 +509,7 @@ class Outbox {
     for (const query of queries) {
       delivery.freeSlot(query.slot);
       this.statements.notSent(query);
+      if (query.info.changesFormats) this.formats.onAnswered(query);
     }
     this.#connection.onUnwritten(queries, unwrittenError(cause));
   }
@@ -494,7 +527,9 @@ class Outbox {
       return;
     }
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
-    flags |= info.keepsColumns ? preparedFlags(statement, types) : unpreparedFlags(types);
+    flags |= info.keepsColumns
+      ? preparedFlags(statement, types, this.formats)
+      : unpreparedFlags(types);
     ticks.writeExecute(id, slot, flags, statement.id, parameters);
   }
 }

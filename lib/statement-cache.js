@@ -126,6 +126,11 @@ class StatementCache {
     this.#length -= statement.text.length;
   }
 
+  /** In which form their rows are asked for is to be decided anew. */
+  forgetFlags() {
+    for (const statement of this.#statements.values()) statement.flagsEpoch = -1;
+  }
+
   /** @returns {Statement[]} all of them, which are forgotten */
   clear() {
     const all = [...this.#statements.values()];
