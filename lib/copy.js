@@ -10,6 +10,7 @@ const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./
 const { Query } = require('./query');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
+const { apart, messageOf, throwLater } = require('./user-code');
 
 /**
  * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
@@ -108,6 +109,40 @@ class CopyFrom extends Writable {
     start();
   }
 
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
+  }
+
+  /**
+   * Nor is what a callback throws, on which its end would hang.
+   * @override
+   * @param {any} data
+   * @param {any} [encoding] or the callback
+   * @param {any} [callback]
+   */
+  write(data, encoding, callback) {
+    if (typeof encoding === 'function') return super.write(data, apart(encoding));
+    return super.write(data, encoding, apart(callback));
+  }
+
+  /**
+   * @override
+   * @param {any} [data] or the callback
+   * @param {any} [encoding] or the callback
+   * @param {any} [callback]
+   */
+  end(data, encoding, callback) {
+    if (typeof data === 'function') return super.end(apart(data));
+    if (typeof encoding === 'function') return super.end(data, apart(encoding));
+    return super.end(data, encoding, apart(callback));
+  }
+
   onReady() {
     this.#isReady = true;
     // Waiting for data the server takes no notice of a cancel.
@@ -196,7 +231,8 @@ class CopyFrom extends Writable {
    * @returns {boolean} false: it does not wait for data any more
    */
   #fail(error) {
-    const message = String(error?.message ?? 'the stream was destroyed');
+    const message =
+      error === undefined || error === null ? 'the stream was destroyed' : messageOf(error);
     return this.#query.connection.endCopy(message.replaceAll('\0', ''));
   }
 
@@ -250,6 +286,16 @@ class CopyTo extends Readable {
       (error) => this.destroy(error),
     );
     start();
+  }
+
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
   }
 
   onReady() {}

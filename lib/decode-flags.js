@@ -4,7 +4,9 @@
 // when somebody's parser wants it; in binary, when the addon can decode every
 // column; else as text that the addon decodes. Used by connection.js.
 
+const { ParameterError } = require('./errors');
 const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
+const { callLocked, messageOf } = require('./user-code');
 const { flag } = require('./wire-format');
 
 /**
@@ -23,12 +25,29 @@ function hasCustomTextDecoded(types) {
 const ofDefaultTypes = { epoch: -1, flags: 0 };
 
 /**
+ * Asks parsers of the user's, in the middle of a query's commands: nothing that they ask for may come between
+ * these, and what they throw is told to the query alone.
+ * @param {() => boolean} hasCustom
+ * @throws {ParameterError}
+ */
+function askLocked(hasCustom) {
+  try {
+    return callLocked(hasCustom);
+  } catch (error) {
+    throw new ParameterError(`types.getTypeParser() threw: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/**
  * For a statement whose columns are not known yet.
  * @param {TypeSource} types
  * @returns {number}
+ * @throws {ParameterError}
  */
 function unpreparedFlags(types) {
-  if (types !== defaultTypes) return hasCustomTextDecoded(types) ? flag.rawText : 0;
+  if (types !== defaultTypes) {
+    return askLocked(() => hasCustomTextDecoded(types)) ? flag.rawText : 0;
+  }
   const epoch = getTypesEpoch();
   if (ofDefaultTypes.epoch !== epoch) {
     ofDefaultTypes.epoch = epoch;
@@ -44,6 +63,7 @@ function unpreparedFlags(types) {
  * @param {Statement} statement
  * @param {TypeSource} types
  * @returns {number}
+ * @throws {ParameterError}
  */
 function preparedFlags(statement, types) {
   const { shape } = statement;
@@ -51,7 +71,11 @@ function preparedFlags(statement, types) {
   const epoch = getTypesEpoch();
   if (types === defaultTypes && statement.flagsEpoch === epoch) return statement.flags;
   let flags = 0;
-  if (shape.hasCustomParser(types)) flags = flag.rawText;
+  const hasCustom =
+    types === defaultTypes
+      ? shape.hasCustomParser(types)
+      : askLocked(() => shape.hasCustomParser(types));
+  if (hasCustom) flags = flag.rawText;
   else if (shape.isBinaryDecodable) flags = flag.binary;
   if (types === defaultTypes) {
     statement.flagsEpoch = epoch;

@@ -394,15 +394,11 @@ class Outbox {
 }
 
 /**
- * A string or an array got longer than V8 allows, or somebody's `types` threw.
+ * Somebody's `types` threw, or a string or an array got longer than V8 allows.
  * @param {unknown} cause
  */
 function unwrittenError(cause) {
-  if (cause instanceof RangeError) return tooLargeError({ cause });
-  return new ParameterError(
-    `types.getTypeParser() threw: ${cause instanceof Error ? cause.message : String(cause)}`,
-    { cause },
-  );
+  return cause instanceof ParameterError ? cause : tooLargeError({ cause });
 }
 
 module.exports = { Outbox };

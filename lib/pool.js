@@ -30,6 +30,7 @@ const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
 const { readTransaction } = require('./transaction-options');
+const { apart, callApart } = require('./user-code');
 
 /**
  * @typedef {import('./pool-member').Member} Member
@@ -84,6 +85,7 @@ class Pool extends EventEmitter {
     this.#options = describeOptions(config, settings);
     this.#Client = settings.Client ?? ClientClass ?? Client;
     this.#refusal = refusal ?? this.#useClient();
+    const log = (settings.log = apart(settings.log));
     this.#dispatcher = new Dispatcher(settings, this.#registry, {
       refuse: () => this.#refuse(),
       hasSetUp: () =>
@@ -91,13 +93,13 @@ class Pool extends EventEmitter {
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
       onOpened: (client) => {
-        settings.log?.('new client connected');
-        this.#emitNow('connect', client);
+        log?.('new client connected');
+        callApart(() => this.emit('connect', client));
       },
-      onOpenFailed: (error) => settings.log?.('client failed to connect', error),
+      onOpenFailed: (error) => log?.('client failed to connect', error),
       onLost: (error, client) => this.#emitError(error, client),
       onClosed: (client) => {
-        settings.log?.('remove client');
+        log?.('remove client');
         process.nextTick(() => this.emit('remove', client));
       },
     });
@@ -197,22 +199,6 @@ class Pool extends EventEmitter {
     if (this.listenerCount('error') === 0) return;
     Object.defineProperty(error, 'client', { value: client, configurable: true, writable: true });
     process.nextTick(() => this.emit('error', error, client));
-  }
-
-  /**
-   * What a listener throws is an uncaught exception, as ever, but it must not
-   * keep the connection from being used.
-   * @param {string} event
-   * @param {...any} parameters
-   */
-  #emitNow(event, ...parameters) {
-    try {
-      this.emit(event, ...parameters);
-    } catch (error) {
-      process.nextTick(() => {
-        throw error;
-      });
-    }
   }
 
   // --- Queries on shared connections ------------------------------------------
@@ -458,7 +444,7 @@ class Pool extends EventEmitter {
       loan?.stop();
       const counted = /** @type {{ _poolUseCount?: number }} */ (lent);
       counted._poolUseCount = (counted._poolUseCount ?? 0) + 1;
-      this.#emitNow('release', error, client);
+      callApart(() => this.emit('release', error, client));
       this.#dispatcher.takeBack(member, Boolean(error));
     };
     // Made anew for each borrower, so that nobody disposes of what another one has.
@@ -468,7 +454,7 @@ class Pool extends EventEmitter {
     lent[Symbol.asyncDispose] = async () => {
       if (isLent) lent.release();
     };
-    this.#emitNow('acquire', client);
+    callApart(() => this.emit('acquire', client));
     return lent;
   }
 

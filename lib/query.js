@@ -8,6 +8,7 @@ const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { types } = require('./types');
+const { messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
 /**
@@ -134,13 +135,14 @@ class Query {
   /** @param {any} value */
   resolve(value) {
     if (this.isSettled) return;
-    this.#settle();
+    this.#settle(value);
     this.trace?.settled(value);
-    /** @type {(value: any) => void} */ (this.settle)(value);
   }
 
-  #settle() {
+  /** First of all its promise, which nothing that follows may keep pending. @param {any} outcome */
+  #settle(outcome) {
     this.isSettled = true;
+    /** @type {(value: any) => void} */ (this.settle)(outcome);
     this.whenSettled?.();
   }
 
@@ -175,13 +177,7 @@ class Query {
     try {
       shape.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
     } catch (error) {
-      this.error =
-        error instanceof ResultError
-          ? error
-          : new ResultError(
-              `a value of the result cannot be parsed: ${/** @type {any} */ (error)?.message ?? error}`,
-              { cause: error },
-            );
+      this.error = parseError(error);
     }
   }
 
@@ -354,14 +350,23 @@ class Query {
   /** @param {Error} error */
   reject(error) {
     if (this.isSettled) return;
-    this.#settle();
     this.tellText(error);
-    this.trace?.settled(undefined, error);
     // An async function that is pending when it captures the stack: V8 then
     // finds the callers that await the promise, and a query that succeeds pays
     // nothing for it.
-    /** @type {(value: any) => void} */ (this.settle)(rejectWithCallerStack(error));
+    this.#settle(rejectWithCallerStack(error));
+    this.trace?.settled(undefined, error);
   }
+}
+
+/**
+ * @param {unknown} thrown by the parser of a value, perhaps the user's: never passed on as it is, since it may
+ *   be anything, and be thrown again for others
+ */
+function parseError(thrown) {
+  const message = messageOf(thrown);
+  if (ResultError.isMadeHere(thrown)) return new ResultError(message);
+  return new ResultError(`a value of the result cannot be parsed: ${message}`, { cause: thrown });
 }
 
 /**

@@ -102,6 +102,8 @@ class StreamedQuery extends Query {
   /** Stops the server, as soon as the network's buffers are full. */
   pause() {
     if (!this.#isReading || this.connection === undefined || this.isSettled) return;
+    // Whoever does not want the rest may have said so while it was being given rows.
+    if (this.wasStopped) return;
     this.#isReading = false;
     if (this.#sink !== undefined) this.#weakSink = new WeakRef(this.#sink);
     this.#sink = undefined;

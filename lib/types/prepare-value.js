@@ -6,6 +6,7 @@
 // source of a function, an invalid date), this throws instead.
 
 const { isAnyArrayBuffer, isDate } = require('node:util/types');
+const { messageOf } = require('../user-code');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
 /** @typedef {(value: unknown) => Prepared} Prepare */
@@ -70,11 +71,20 @@ function dateToText(date, asUtc) {
  * @returns {Buffer} the same memory, not a copy
  */
 function toBuffer(value) {
-  if (Buffer.isBuffer(value)) return value;
   if (ArrayBuffer.isView(value)) {
+    if (isPlainBuffer(value)) return value;
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   }
   return Buffer.from(value);
+}
+
+/**
+ * Its length is read while commands are being written: it must be the bytes' own.
+ * @param {ArrayBufferView} value
+ * @returns {value is Buffer}
+ */
+function isPlainBuffer(value) {
+  return Object.getPrototypeOf(value) === Buffer.prototype && !Object.hasOwn(value, 'length');
 }
 
 /** @param {unknown} value @returns {value is ArrayBufferView | ArrayBufferLike} */
@@ -143,9 +153,9 @@ function objectToJson(value) {
     text = JSON.stringify(value);
   } catch (error) {
     throw new TypeError(
-      `an object cannot be sent as a query parameter: JSON.stringify failed (${
-        /** @type {Error} */ (error)?.message
-      }); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
+      `an object cannot be sent as a query parameter: JSON.stringify failed (${messageOf(
+        error,
+      )}); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
       { cause: error },
     );
   }
