@@ -149,8 +149,10 @@ const PLACES = {
       const stream = pool.stream(TEN_ROWS);
       const rows = [];
       stream.on('data', ({ i }) => rows.push(i));
+      // As in any emitter, who comes behind a listener that throws is not called.
+      const done = finished(stream);
       for (const event of ['end', 'close']) stream.on(event, call);
-      await finished(stream);
+      await done;
       await turn();
       assertRows(rows, TEN);
     },
@@ -224,13 +226,20 @@ const PLACES = {
     atLeast: true,
     async run({ pool, call }) {
       const stream = pool.copyFrom('copy copied from stdin');
-      for (const event of ['drain', 'finish', 'close']) stream.on(event, call);
+      const done = finished(stream);
+      for (const event of ['finish', 'close']) stream.on(event, call);
       const line = `${'1'.repeat(9)}\n`;
       for (let i = 0; i < 4; ++i) {
-        if (!stream.write(line.repeat(200_000))) await once(stream, 'drain');
+        if (stream.write(line.repeat(200_000))) continue;
+        await new Promise((resolve) => {
+          stream.once('drain', () => {
+            resolve(undefined);
+            call();
+          });
+        });
       }
       stream.end(line, call);
-      await finished(stream);
+      await done;
       await turn();
       assert.equal(stream.rowCount, 800_001);
     },
@@ -430,6 +439,9 @@ const PLACES = {
     calls: 14,
     async run({ call }) {
       const pool = newPool({ max: 1, log: call });
+      const removed = new Promise((resolve) => {
+        pool.once('remove', resolve);
+      });
       for (const event of ['connect', 'acquire', 'release', 'remove', 'error']) {
         pool.on(event, call);
       }
@@ -438,7 +450,6 @@ const PLACES = {
       client.release();
       const { rows } = await pool.query('select pg_backend_pid() as pid');
       // Ended by the server while nothing is in flight.
-      const removed = once(pool, 'remove').catch(() => {});
       const killer = await newClient();
       await killer.query('select pg_terminate_backend($1)', [rows[0].pid]);
       await removed;
