@@ -516,3 +516,385 @@ describe('code of the user', () => {
     });
   }
 });
+
+/**
+ * What a parser, asked in the middle of a delivery, may ask of the driver in its turn. Each gives a promise.
+ * @type {Record<string, (environment: { pool: import('..').Pool, client: any }) => any>}
+ */
+const REQUESTS = {
+  'a query of the pool': ({ pool }) => pool.query('select 1 as i'),
+  'a query of its client': ({ client }) => client.query('select 1 as i'),
+  'queries of both': ({ pool, client }) =>
+    Promise.all(TEN.map(() => [pool.query('select 1 as i'), client.query('select 1 as i')]).flat()),
+  'a batch': ({ pool }) => pool.batch(['select 1 as i', 'select 2 as i']),
+  'a transaction': ({ pool }) => pool.transaction((tx) => tx.query('select 1 as i')),
+  'a transaction of its client': ({ client }) =>
+    client.transaction((/** @type {any} */ tx) => tx.query('select 1 as i')),
+  'a client of the pool': async ({ pool }) => (await pool.connect()).release(),
+  'a stream': ({ pool }) => pool.stream(TEN_ROWS).toArray(),
+  'a COPY': ({ pool }) => pool.copyRows('copied', ['i'], [[1], [2]]),
+  'a notification': ({ pool }) => pool.notify('whispers', 'x'),
+  'to listen': async ({ pool }) => (await pool.listen('whispers', () => {})).unlisten(),
+  'a cancel': ({ client }) => client.cancel(),
+  'a query that is given up at once': ({ client }) => {
+    const controller = new AbortController();
+    const outcome = outcomeOf(client.query({ text: 'select 1', signal: controller.signal }));
+    controller.abort();
+    return outcome;
+  },
+};
+
+describe('a parser', () => {
+  before(resetSchema);
+  beforeEach(async () => {
+    const client = await newClient();
+    await client.query('drop table if exists marks, copied');
+    await client.query('create table marks (n int primary key); insert into marks values (0)');
+    await client.query('create table copied (i bigint)');
+  });
+  afterEach(endAll);
+
+  for (const [request, ask] of Object.entries(REQUESTS)) {
+    for (const row of [1, 5, 10]) {
+      it(`of row ${row} may ask for ${request}`, async () => {
+        const pool = newPool({ max: 2, syncGroup: 'all' });
+        const client = await pool.connect();
+        const neighbours = new Neighbours(pool);
+        for (let repeat = 0; repeat < 5; ++repeat) {
+          const asked = [];
+          client.setTypeParser(INT4, (/** @type {string} */ text) => {
+            const i = Number(text);
+            if (asked.length === 0 && i === row) {
+              asked.push(undefined);
+              asked[0] = ask({ pool, client });
+            }
+            return i;
+          });
+          const answers = [TEN_ROWS, 'select 0 as i', TEN_ROWS].map((text) => client.query(text));
+          const rows = (await Promise.all(answers)).map((result) => result.rows.map(({ i }) => i));
+          assert.deepEqual(rows, [TEN, [0], TEN]);
+          assert.equal(asked.length, 1);
+          await asked[0];
+        }
+        client.release();
+        await neighbours.check();
+      });
+    }
+  }
+
+  it('of a client of the pool may release it, and what it has sent comes first', async () => {
+    for (const broken of [false, true]) {
+      const pool = newPool({ max: 1 });
+      const client = await pool.connect();
+      const last = [];
+      client.setTypeParser(INT4, (/** @type {string} */ text) => {
+        if (last.length === 0) {
+          last.push(outcomeOf(client.query('begin')));
+          client.release(broken);
+        }
+        return Number(text);
+      });
+      const answers = [TEN_ROWS, 'select 0 as i'].map((text) => outcomeOf(client.query(text)));
+      const after = pool.query("select pg_current_xact_id_if_assigned() as id, 'x' as x");
+      await Promise.all([...answers, ...last]);
+      // Nobody gets it with the transaction open.
+      assert.equal((await after).rows.length, 1);
+      await pool.query('create temp table if not exists nobody (i int)').catch(() => {});
+      assert.deepEqual((await pool.query("select 'y' as y")).rows, [{ y: 'y' }]);
+    }
+  });
+
+  it('may end its pool, which finishes what was asked for before', async () => {
+    const pool = newPool({ max: 2 });
+    let calls = 0;
+    const more = [];
+    const mine = {
+      getTypeParser: (/** @type {number} */ oid, /** @type {any} */ format) => {
+        const parser = types.getTypeParser(oid, format);
+        if (oid !== INT4) return parser;
+        return (/** @type {string} */ text) => {
+          if (++calls === 2) {
+            more.push(pool.query('select 1 as i'), pool.end());
+            more.push(errorOf(pool.query('select 2 as i')));
+          }
+          return parser(text);
+        };
+      },
+    };
+    const answers = TEN.map(() => pool.query({ text: TEN_ROWS, types: mine }));
+    for (const { rows } of await Promise.all(answers)) assert.equal(rows.length, 10);
+    const [{ rows }, , refusal] = await Promise.all(more);
+    assert.deepEqual(rows, [{ i: 1 }]);
+    assert.equal(refusal.code, 'ERR_PG_CONDUIT_POOL_ENDED');
+    assert.equal(pool.totalCount, 0);
+  });
+
+  it('may end its client, and destroy its stream', async () => {
+    const client = await newClient();
+    let calls = 0;
+    /** @type {any} */
+    let stream = undefined;
+    client.setTypeParser(INT4, (/** @type {string} */ text) => {
+      if (++calls === 3) stream.destroy();
+      return Number(text);
+    });
+    stream = client.stream(TEN_ROWS);
+    await once(stream, 'close');
+    client.setTypeParser(INT4, Number);
+    assert.deepEqual((await client.query('select 2 as i')).rows, [{ i: 2 }]);
+    const ended = [];
+    client.setTypeParser(INT4, (/** @type {string} */ text) => {
+      if (ended.length === 0) ended.push(client.query("select 'last' as t"), client.end());
+      return Number(text);
+    });
+    const before = client.query('select 3 as i');
+    assert.deepEqual((await before).rows, [{ i: 3 }]);
+    assert.deepEqual((await ended[0]).rows, [{ t: 'last' }]);
+    await ended[1];
+  });
+
+  it('leaves a stream that its listener has destroyed nothing to wait for', async () => {
+    const client = await newClient();
+    for (const rows of [1, 5, 10]) {
+      const stream = client.stream(TEN_ROWS, [], { batchSize: 2 });
+      let count = 0;
+      stream.on('data', () => {
+        if (++count === rows) stream.destroy();
+      });
+      await once(stream, 'close');
+      const startedAt = performance.now();
+      assert.deepEqual((await client.query('select 2 as i')).rows, [{ i: 2 }]);
+      assert.ok(performance.now() - startedAt < 1500);
+    }
+  });
+
+  const STRANGE = {
+    undefined,
+    'a string': 'a string',
+    'a symbol': Symbol('x'),
+    'an object without a prototype': Object.create(null),
+    'an object with a message that throws': {
+      get message() {
+        throw new Error('nobody asked');
+      },
+    },
+    'a proxy that throws': new Proxy(
+      {},
+      {
+        get: () => assert.fail('asked'),
+        getPrototypeOf: () => assert.fail('asked'),
+      },
+    ),
+    'a frozen error of ours': Object.freeze(new ResultError('from elsewhere')),
+  };
+  for (const [what, thrown] of Object.entries(STRANGE)) {
+    it(`may throw ${what}, which rejects its query only`, async () => {
+      const pool = newPool({ max: 1, syncGroup: 'all' });
+      const neighbours = new Neighbours(pool);
+      const throwing = {
+        getTypeParser: (/** @type {number} */ oid, /** @type {any} */ format) =>
+          oid === INT4
+            ? () => {
+                throw thrown;
+              }
+            : types.getTypeParser(oid, format),
+      };
+      for (let repeat = 0; repeat < 4; ++repeat) {
+        const [error, batchError] = await Promise.all([
+          errorOf(pool.query({ text: TEN_ROWS, types: throwing })),
+          errorOf(pool.batch(['select 1 as i', { text: TEN_ROWS, types: throwing }])),
+        ]);
+        for (const each of [error, batchError]) {
+          assert.ok(each instanceof ResultError);
+          assert.equal(each.outcome, 'unknown');
+          assert.notEqual(each, thrown);
+        }
+      }
+      const stream = pool.stream({ text: TEN_ROWS, types: throwing });
+      assert.ok((await errorOf(stream.toArray())) instanceof ResultError);
+      await neighbours.check();
+    });
+  }
+});
+
+describe('an object of types', () => {
+  afterEach(endAll);
+
+  for (const phase of ['unprepared', 'prepared']) {
+    for (const kind of ['query', 'batch', 'text of several statements']) {
+      it(`that sends queries itself while a ${kind}, ${phase}, is written comes between nothing`, async () => {
+        const client = await newClient();
+        const one = { text: 'select $1::int as i', values: [7] };
+        const two = { text: 'select $1::int as i, $2::text as t', values: [8, 'eight'] };
+        const inner = [];
+        let depth = 0;
+        const asking = {
+          getTypeParser: (/** @type {number} */ oid, /** @type {any} */ format) => {
+            if (++depth < 4) {
+              inner.push(client.query(two), client.batch([one, two]), client.cancel());
+            }
+            return types.getTypeParser(oid, format);
+          },
+        };
+        for (let warm = 0; phase === 'prepared' && warm < 5; ++warm) await client.query(one);
+        const given = { ...one, types: asking };
+        let rows;
+        if (kind === 'query') [rows] = [(await client.query(given)).rows];
+        else if (kind === 'batch') [rows] = (await client.batch([given, given])).map((r) => r.rows);
+        else {
+          const text = 'select 6 as i; select 7 as i';
+          rows = /** @type {any} */ (await client.query({ text, types: asking }))[1].rows;
+        }
+        assert.deepEqual(rows, [{ i: 7 }]);
+        assert.ok(inner.length >= 3);
+        for (const outcome of await Promise.all(inner)) {
+          if (outcome === undefined) continue;
+          const last = Array.isArray(outcome) ? outcome[1] : outcome;
+          assert.deepEqual(last.rows, [{ i: 8, t: 'eight' }]);
+        }
+      });
+    }
+  }
+
+  it('that throws rejects its query only, whatever it throws', async () => {
+    const client = await newClient();
+    const bare = Object.create(null);
+    for (const thrown of [undefined, 'text', new RangeError('mine'), bare, Symbol('x')]) {
+      const throwing = {
+        getTypeParser: () => {
+          throw thrown;
+        },
+      };
+      const before = client.query('select 1 as i');
+      const failing = errorOf(client.query({ text: 'select 2 as i', types: throwing }));
+      const after = client.query('select 3 as i');
+      assert.deepEqual((await before).rows, [{ i: 1 }]);
+      assert.deepEqual((await after).rows, [{ i: 3 }]);
+      const error = await failing;
+      assert.ok(error instanceof ParameterError);
+      assert.match(error.message, /getTypeParser\(\) threw/);
+      assert.equal(error.cause, thrown);
+      assert.equal(error.outcome, 'not-run');
+    }
+  });
+});
+
+describe('a parameter', () => {
+  afterEach(endAll);
+
+  it('that throws, queries or changes its mind while it is converted is the affair of its query', async () => {
+    const client = await newClient();
+    const inner = [];
+    const asking = {
+      toPostgres() {
+        inner.push(client.query('select $1::int as i', [1]));
+        return String(inner.length);
+      },
+    };
+    const results = await Promise.all(
+      TEN.map(() => client.query('select $1::int as a, $2::int as b', [asking, asking])),
+    );
+    assert.deepEqual(
+      results.map(({ rows: [{ a, b }] }) => [a, b]),
+      TEN.map((n) => [2 * n - 1, 2 * n]),
+    );
+    for (const { rows } of await Promise.all(inner)) assert.deepEqual(rows, [{ i: 1 }]);
+    for (const thrown of [undefined, 'text', Symbol('x'), Object.create(null)]) {
+      const throwing = {
+        toPostgres() {
+          throw thrown;
+        },
+      };
+      const error = await errorOf(client.query('select $1', [throwing]));
+      assert.ok(error instanceof ParameterError);
+      assert.match(error.message, /^parameter \$1: /);
+      assert.equal(error.cause, thrown);
+      const json = { toJSON: throwing.toPostgres };
+      assert.match((await errorOf(client.query('select $1', [json]))).message, /^parameter \$1: /);
+    }
+  });
+
+  it('of bytes has the length of its bytes, whatever its own says', async () => {
+    const client = await newClient();
+    for (const length of [0, 1, 5, 1 << 20]) {
+      const bytes = Buffer.from('abc');
+      Object.defineProperty(bytes, 'length', { value: length });
+      const parameters = [bytes, 'behind'];
+      const { rows } = await client.query('select $1::bytea as b, $2::text as t', parameters);
+      assert.deepEqual(rows, [{ b: Buffer.from('abc'), t: 'behind' }]);
+    }
+  });
+});
+
+describe('subscribers of a tracing channel', () => {
+  afterEach(endAll);
+
+  it('may freeze what they are given', async () => {
+    const freeze = { start: Object.freeze, end() {}, asyncStart() {}, asyncEnd() {}, error() {} };
+    const channels = ['query', 'connect', 'transaction'].map((name) =>
+      tracingChannel(`pg-conduit:${name}`),
+    );
+    for (const channel of channels) channel.subscribe(freeze);
+    try {
+      await collectUncaught(async () => {
+        const pool = newPool({ max: 1 });
+        assert.deepEqual((await pool.query('select 1 as i')).rows, [{ i: 1 }]);
+        assert.equal((await errorOf(pool.query('selec'))).code, '42601');
+        assert.equal(await pool.transaction(async () => 5), 5);
+        const results = await pool.batch(['select 1 as i', 'select 2 as i']);
+        assert.deepEqual(results[1].rows, [{ i: 2 }]);
+        await pool.end();
+      });
+    } finally {
+      for (const channel of channels) channel.unsubscribe(freeze);
+    }
+  });
+});
+
+describe('a fault of the driver itself, in the middle of a delivery', () => {
+  before(resetSchema);
+  afterEach(endAll);
+
+  const { Query } = require('../lib/query');
+  const METHODS = ['addRows', 'complete', 'synced', 'failed', 'parsed'];
+  for (const method of METHODS) {
+    it(`in ${method}() ends its connection, and nothing of others is lost`, async () => {
+      const faulty = await newClient();
+      const clients = await Promise.all(TEN.map(() => newClient()));
+      faulty.on('error', () => {});
+      const text = method === 'failed' ? 'select 1 / 0 as i -- faulty' : 'select 1 as i -- faulty';
+      const plain = /** @type {any} */ (Query.prototype)[method];
+      for (let warm = 0; warm < 5 && method !== 'parsed'; ++warm)
+        await outcomeOf(faulty.query(text));
+      let faults = 0;
+      /** @type {any} */ (Query.prototype)[method] = function planted(...parameters) {
+        if (this.text.endsWith('-- faulty') && ++faults === 1) throw new Error('planted');
+        return plain.apply(this, parameters);
+      };
+      try {
+        const uncaught = await collectUncaught(async () => {
+          const first = outcomeOf(faulty.query(text));
+          const behind = outcomeOf(faulty.query('select 2 as i'));
+          const others = clients.map((client) => client.query('select 3 as i'));
+          for (const { rows } of await Promise.all(others)) assert.deepEqual(rows, [{ i: 3 }]);
+          const outcomes = [await first, await behind];
+          if (faults === 0) return;
+          for (const { error } of outcomes) {
+            assert.ok(error instanceof conduit.ConnectionError);
+            assert.equal(error.outcome, 'unknown');
+          }
+          await faulty.end();
+        });
+        if (faults > 0) {
+          assert.deepEqual(
+            uncaught.map((error) => /** @type {Error} */ (error).message),
+            ['planted'],
+          );
+        }
+      } finally {
+        /** @type {any} */ (Query.prototype)[method] = plain;
+      }
+      assert.ok(faults > 0 || method === 'parsed');
+    });
+  }
+});
