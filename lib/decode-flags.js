@@ -6,7 +6,7 @@
 
 const { ParameterError } = require('./errors');
 const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
-const { callLocked, messageOf } = require('./user-code');
+const { callLocked, causeOf, messageOf } = require('./user-code');
 const { flag } = require('./wire-format');
 
 /**
@@ -34,7 +34,9 @@ function askLocked(hasCustom) {
   try {
     return callLocked(hasCustom);
   } catch (error) {
-    throw new ParameterError(`types.getTypeParser() threw: ${messageOf(error)}`, { cause: error });
+    throw new ParameterError(`types.getTypeParser() threw: ${messageOf(error)}`, {
+      cause: causeOf(error),
+    });
   }
 }
 

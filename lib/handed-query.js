@@ -7,7 +7,7 @@
 const { ParameterError } = require('./errors');
 const { showQuery } = require('./pg/query-queue');
 const { callBack, readQuery } = require('./query-arguments');
-const { messageOf } = require('./user-code');
+const { causeOf, messageOf } = require('./user-code');
 
 /**
  * @typedef {import('./client').Client} Client
@@ -161,7 +161,7 @@ class HandedQuery {
       return this.#read(config, values);
     } catch (error) {
       return new ParameterError(`what the wrapper passes on cannot be read: ${messageOf(error)}`, {
-        cause: error,
+        cause: causeOf(error),
       });
     }
   }

@@ -6,7 +6,7 @@
 
 const { isNativeError, isProxy } = require('node:util/types');
 const { ConnectionError } = require('./errors');
-const { messageOf } = require('./user-code');
+const { causeOf, messageOf } = require('./user-code');
 
 /** Of the error that stands for what cannot be passed on itself. */
 const HOOK_CODE = 'ERR_PG_CONDUIT_HOOK';
@@ -22,7 +22,10 @@ function toFailure(thrown, what) {
   if (isOrdinary(thrown)) return thrown;
   const isText = typeof thrown === 'string' || (typeof thrown === 'object' && thrown !== null);
   const message = isText ? messageOf(thrown) : `it has thrown ${String(thrown)}`;
-  return new ConnectionError(`${what} failed: ${message}`, { code: HOOK_CODE, cause: thrown });
+  return new ConnectionError(`${what} failed: ${message}`, {
+    code: HOOK_CODE,
+    cause: causeOf(thrown),
+  });
 }
 
 /**

@@ -8,7 +8,7 @@
 const { ParameterError } = require('./errors');
 const { defaults } = require('./pg/defaults');
 const { prepareValue } = require('./types/prepare-value');
-const { messageOf } = require('./user-code');
+const { causeOf, messageOf } = require('./user-code');
 
 /** The Bind message counts parameters in 16 bits. */
 const MAX_PARAMETERS = 65535;
@@ -58,7 +58,9 @@ function prepareParameters(values) {
   } catch (error) {
     // Until its stack is read an error holds those who called, and so the client.
     forgetFrames(error);
-    throw new ParameterError(`parameter $${index + 1}: ${messageOf(error)}`, { cause: error });
+    throw new ParameterError(`parameter $${index + 1}: ${messageOf(error)}`, {
+      cause: causeOf(error),
+    });
   }
   return parameters;
 }

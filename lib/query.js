@@ -8,7 +8,7 @@ const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { types } = require('./types');
-const { messageOf } = require('./user-code');
+const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
 /**
@@ -366,7 +366,9 @@ class Query {
 function parseError(thrown) {
   const message = messageOf(thrown);
   if (ResultError.isMadeHere(thrown)) return new ResultError(message);
-  return new ResultError(`a value of the result cannot be parsed: ${message}`, { cause: thrown });
+  return new ResultError(`a value of the result cannot be parsed: ${message}`, {
+    cause: causeOf(thrown),
+  });
 }
 
 /**

@@ -4,6 +4,8 @@
 // the driver: what it throws never reaches the caller of it, and what it asks of the driver never happens
 // in the middle of a delivery or of a command. A leaf, for whoever calls such code.
 
+const { inspect } = require('node:util');
+
 /**
  * Held while the events of a delivery are read and while a parser is looked up for a query that is being
  * written. Whatever would take slots, write commands or close a connection must wait until it is released:
@@ -73,4 +75,17 @@ function messageOf(thrown) {
   }
 }
 
-module.exports = { apart, callApart, callLocked, lock, messageOf, throwLater };
+/**
+ * What was thrown, as the cause of an error of ours, unless that could not be printed with it.
+ * @param {unknown} thrown
+ */
+function causeOf(thrown) {
+  try {
+    inspect(new Error('', { cause: thrown }));
+    return thrown;
+  } catch {
+    return undefined;
+  }
+}
+
+module.exports = { apart, callApart, callLocked, causeOf, lock, messageOf, throwLater };
