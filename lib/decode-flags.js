@@ -5,7 +5,7 @@
 // column; else as text that the addon decodes. Used by connection.js.
 
 const { ParameterError } = require('./errors');
-const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
+const { types: defaultTypes, getTypesEpoch, isDefaultParser, ownTypes } = require('./types');
 const { callLocked, causeOf, messageOf } = require('./user-code');
 const { flag } = require('./wire-format');
 
@@ -47,6 +47,7 @@ function askLocked(hasCustom) {
  * @throws {ParameterError}
  */
 function unpreparedFlags(types) {
+  if (types === ownTypes) return 0;
   if (types !== defaultTypes) {
     return askLocked(() => hasCustomTextDecoded(types)) ? flag.rawText : 0;
   }

@@ -6,6 +6,7 @@
 const { randomUUID } = require('node:crypto');
 const { StatementRefusedError } = require('./errors');
 const { TimeLimit } = require('./time-limit');
+const { ownTypes } = require('./types');
 
 /**
  * @typedef {import('./client').Client} Client
@@ -13,7 +14,12 @@ const { TimeLimit } = require('./time-limit');
 
 const PATIENCE_MILLIS = 2000;
 
-const PID = { text: 'select pg_backend_pid()', prepare: false, rowMode: 'array' };
+const PID = {
+  text: 'select pg_backend_pid()',
+  prepare: false,
+  rowMode: 'array',
+  types: ownTypes,
+};
 
 /**
  * @param {Client} client that is connected

@@ -30,6 +30,7 @@ const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
 const { readTransaction } = require('./transaction-options');
+const { ownTypes } = require('./types');
 const { apart, callApart } = require('./user-code');
 
 /**
@@ -122,10 +123,12 @@ class Pool extends EventEmitter {
   /** How far it was written until now, for the `after` of a read. @returns {Promise<string>} */
   async walPosition() {
     // On a standby, which a pool without a primary may be connected to, it is what it has replayed.
-    const { rows } = await this.query(
-      'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
+    const { rows } = await this.query({
+      text:
+        'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
         'else pg_current_wal_insert_lsn() end::text as position',
-    );
+      types: ownTypes,
+    });
     return rows[0].position;
   }
 

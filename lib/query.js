@@ -7,7 +7,7 @@
 const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
-const { types } = require('./types');
+const { ownTypes } = require('./types');
 const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
@@ -31,7 +31,7 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  */
 
 /** For the driver's own. @type {QueryDefaults} */
-const OWN_DEFAULTS = Object.freeze({ types, int8: 'string' });
+const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 

@@ -6,6 +6,7 @@
 const { setTimeout: delay } = require('node:timers/promises');
 const { libpqKeywords } = require('./options');
 const { callBack } = require('./query-arguments');
+const { ownTypes } = require('./types');
 
 /**
  * @typedef {import('./pool').Pool} Pool
@@ -86,7 +87,7 @@ function defineReadPool(Pool, settingsOf) {
      */
     async #queryAfter(query, position) {
       const { signal, timeoutMillis } = query;
-      const check = { text: HAS_REPLAYED, values: [position] };
+      const check = { text: HAS_REPLAYED, values: [position], types: ownTypes };
       const givesUpAt = performance.now() + this.#catchUpMillis;
       for (let pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
         try {

@@ -131,6 +131,16 @@ const pristine = {
   binary: pristineParsers('binary', require('pg-types/lib/binaryParsers')),
 };
 
+/** For the driver's own queries: what users set is not to reach them. */
+const ownTypes = Object.freeze({
+  /**
+   * @param {number} oid
+   * @param {Format} [format]
+   * @returns {Parser}
+   */
+  getTypeParser: (oid, format = 'text') => pristine[format].get(Number(oid)) ?? noParser,
+});
+
 /**
  * @param {number} oid
  * @param {Parser} parser as getTypeParser() has returned it
@@ -214,5 +224,6 @@ module.exports = {
   getTypesEpoch,
   isDefaultParser,
   isIdentityParser,
+  ownTypes,
   raiseTypesEpoch,
 };

@@ -6,7 +6,7 @@
 // source of a function, an invalid date), this throws instead.
 
 const { isAnyArrayBuffer, isDate } = require('node:util/types');
-const { causeOf, messageOf } = require('../user-code');
+const { messageOf } = require('../user-code');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
 /** @typedef {(value: unknown) => Prepared} Prepare */
@@ -156,7 +156,7 @@ function objectToJson(value) {
       `an object cannot be sent as a query parameter: JSON.stringify failed (${messageOf(
         error,
       )}); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
-      { cause: causeOf(error) },
+      { cause: error },
     );
   }
   if (text === undefined) {
