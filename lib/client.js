@@ -35,6 +35,7 @@ const { StreamedQuery } = require('./streamed-query');
 const { SubmittableConnection } = require('./submittable');
 const { TransactionGate } = require('./transaction-gate');
 const { TypeOverrides } = require('./types/type-overrides');
+const { callApart } = require('./user-code');
 
 /**
  * @typedef {import('./options').Settings} Settings
@@ -195,7 +196,8 @@ class Client extends EventEmitter {
     await this.#connection.connect();
     await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
-    this.emit('connect');
+    // It is connected, whatever a listener throws.
+    callApart(() => this.emit('connect'));
     return this;
   }
 
