@@ -23,9 +23,19 @@ const USAGE = `Usage: node scripts/build.js [options]
   --verbose     show what node-gyp prints
 Environment: PG_CONDUIT_LIBPQ=bundled|system (unset: bundled, else system), PG_CONFIG, JOBS`;
 
+const BUILD = path.join(ROOT, 'build');
+/** What is published has no binding.gyp at its root (it says why), and is compiled in a copy that has one. */
+const IS_CHECKOUT = fs.existsSync(path.join(ROOT, 'binding.gyp'));
+const COPY = path.join(BUILD, 'copy');
+const BINDING_GYP = {
+  targets: [{ target_name: 'package', type: 'none', dependencies: ['src/addon.gyp:pg_conduit'] }],
+};
+
+/** All that is compiled or says how, since node-gyp wants it below the folder that it runs in. */
+const SOURCES = ['src', 'deps', 'scripts/find-libpq.js'];
+
 /** What a build depends on, besides the options. */
 const INPUTS = [
-  'binding.gyp',
   'src',
   'deps/exports.map',
   'deps/libpq-config',
@@ -84,6 +94,17 @@ function digestInputs(options) {
 }
 
 /**
+ * @param {string} folder gets what node-gyp needs, and nothing else
+ */
+function copySources(folder) {
+  fs.rmSync(folder, { recursive: true, force: true });
+  for (const name of SOURCES) {
+    fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  }
+  fs.writeFileSync(path.join(folder, 'binding.gyp'), JSON.stringify(BINDING_GYP));
+}
+
+/**
  * @typedef {object} BuildOptions
  * @property {boolean} [ifNeeded] do nothing when the addon is up to date
  * @property {boolean} [debug]
@@ -98,7 +119,7 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   const buildType = debug ? 'Debug' : 'Release';
   const sanitizers = sanitize ? 'address,undefined' : '';
   const addon = `build/${buildType}/pg_conduit.node`;
-  const stampFile = path.join(ROOT, 'build', buildType, 'pg_conduit.stamp');
+  const stampFile = path.join(BUILD, buildType, 'pg_conduit.stamp');
 
   const libpq = chooseLibpq(process.env.PG_CONDUIT_LIBPQ);
   if (libpq.notice) {
@@ -118,20 +139,27 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   }
 
   checkTools();
-  if (clean) fs.rmSync(path.join(ROOT, 'build'), { recursive: true, force: true });
-  fs.mkdirSync(path.join(ROOT, 'build'), { recursive: true });
+  if (clean) fs.rmSync(BUILD, { recursive: true, force: true });
+  fs.mkdirSync(BUILD, { recursive: true });
   fs.rmSync(stampFile, { force: true });
   console.log(
     `pg-conduit: compiling with the ${libpq.kind} libpq ${libpq.version}${sanitize ? ', sanitizers' : ''} ...`,
   );
+  if (!IS_CHECKOUT) copySources(COPY);
   runNodeGyp({
-    folder: ROOT,
-    logFile: path.join(ROOT, 'build', 'build.log'),
+    folder: IS_CHECKOUT ? ROOT : COPY,
+    logFile: path.join(BUILD, 'build.log'),
     verbose,
     buildType,
     variables: { libpq: libpq.kind, sanitize: sanitizers },
     jobs: process.env.JOBS || String(os.availableParallelism()),
   });
+  if (!IS_CHECKOUT) {
+    // lib/binding.js looks in one place only.
+    fs.mkdirSync(path.dirname(stampFile), { recursive: true });
+    fs.copyFileSync(path.join(COPY, addon), path.join(ROOT, addon));
+    fs.rmSync(COPY, { recursive: true });
+  }
   fs.writeFileSync(stampFile, stamp());
   const kilobytes = Math.round(fs.statSync(path.join(ROOT, addon)).size / 1024);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -153,7 +181,7 @@ function main() {
   else build({ ...values, ifNeeded: values['if-needed'] });
 }
 
-module.exports = { build, digestInputs };
+module.exports = { build, copySources, digestInputs };
 
 if (require.main === module) {
   try {

@@ -2,7 +2,7 @@
 
 // Finds a libpq installed on this machine, by pg_config and then by pkg-config, and
 // refuses the versions that cannot be used. scripts/build.js calls findLibpq();
-// binding.gyp runs this file for the compiler's and the linker's arguments.
+// src/addon.gyp runs this file for the compiler's and the linker's arguments.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');

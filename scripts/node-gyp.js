@@ -67,7 +67,7 @@ function findNodeGyp() {
  * @param {boolean} options.verbose everything is shown, and nothing goes to the log
  * @param {string} [options.buildType]
  * @param {string[]} [options.args] of `configure`
- * @param {Record<string, string>} options.variables of binding.gyp
+ * @param {Record<string, string>} options.variables of src/addon.gyp
  * @param {string} options.jobs how many compilers at once
  * @param {Record<string, string>} [options.env]
  */

@@ -11,6 +11,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const zlib = require('node:zlib');
 const Table = require('cli-table3');
+const { copySources } = require('./build.js');
 const { fetchLibpq } = require('./fetch-libpq.js');
 const { nodeDir, versionOfHeaders } = require('./native-headers.js');
 const { runNodeGyp } = require('./node-gyp.js');
@@ -28,9 +29,6 @@ const USAGE = `Usage: node scripts/prebuild.js [options]
   --check   make nothing: fail unless all are there, sound and up to date
             (${UNCHECKED}=1 lets \`npm pack\` go on without)
 Environment: JOBS, npm_config_nodedir`;
-
-/** What is compiled is what is published. */
-const SOURCES = ['binding.gyp', 'src', 'deps'];
 
 /** @returns {string} the version of the headers */
 function checkHost() {
@@ -79,11 +77,8 @@ function writeTools(folder, zig, { triple }) {
 function make(target, zig) {
   const folder = path.join(WORK, target.file.replace(/\.node$/, ''));
   const tools = path.join(folder, 'tools');
-  fs.rmSync(folder, { recursive: true, force: true });
+  copySources(folder);
   writeTools(tools, zig, target);
-  for (const name of SOURCES) {
-    fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
-  }
   const cache = path.join(ROOT, 'build', 'zig-cache');
   runNodeGyp({
     folder,

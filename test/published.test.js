@@ -15,10 +15,10 @@ const PACKAGE = require('../package.json');
 
 /** All that may be in it. */
 const ALLOWED = [
-  /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|binding\.gyp|package\.json)$/,
+  /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|package\.json)$/,
   /^bin\/pg-conduit\.js$/,
   /^lib\/(?:[\w-]+\/){0,2}[\w-]+(?:\.js|\.d\.ts)$/,
-  /^src\/\w+\.(?:cc|h)$/,
+  /^src\/(?:\w+\.(?:cc|h)|addon\.gyp)$/,
   /^docs\/[\w-]+\.md$/,
   /^scripts\/(?:build|fetch-libpq|find-libpq|native-headers|node-gyp)\.js$/,
   /^deps\/(?:exports\.map|libpq-(?:peek|scram)\.c|libpq\.gyp|sanitize\.gypi)$/,
@@ -38,10 +38,25 @@ const NEEDED = [
   'CHANGELOG.md',
   'lib/index.d.ts',
   'bin/pg-conduit.js',
+  'src/addon.gyp',
   'deps/libpq-config/COPYRIGHT',
   'deps/libpq/version.json',
   'deps/libpq/source/src/interfaces/libpq/fe-exec.c',
 ];
+
+/** Writes empty files in the place of a compiler and a linker, and fails where a path leads nowhere. */
+const COMPILER = `#!/bin/sh
+[ "$1" = crs ] && set -- -o "$2"
+for argument; do
+  case $argument in -Wl,--version-script=*)
+    [ -f "\${argument#*=}" ] || { echo "no $argument in $PWD"; exit 1; }
+  esac
+done
+while [ $# -gt 0 ]; do
+  case $1 in -o | -MF) : > "$2"; shift ;; esac
+  shift
+done
+`;
 
 /** @param {string} script @param {string[]} args @param {import('node:child_process').SpawnSyncOptions} [options] */
 function runNode(script, args, options) {
@@ -114,8 +129,11 @@ describe('the published package', () => {
     for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) {
       assert.ok(!(name in PACKAGE.scripts), name);
     }
-    // With a binding.gyp npm makes an install script up.
+    // With a binding.gyp at the root npm makes an install script up, and so do Yarn and pnpm. This says no
+    // for the first install only: lock files do not have it.
     assert.equal(PACKAGE.gypfile, false);
+    const atRoot = files.filter((name) => !name.includes('/') && name.endsWith('.gyp'));
+    assert.deepEqual(atRoot, []);
     const { packages } = require('../package-lock.json');
     const dependencies = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev);
     assert.ok(dependencies.length >= Object.keys(PACKAGE.dependencies).length);
@@ -135,7 +153,8 @@ describe('without a binary', () => {
 
   before(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'published-test-'));
-    for (const name of ['lib', 'package.json', 'bin', 'scripts', 'src', 'deps', 'binding.gyp']) {
+    // As in a package: without the binding.gyp of a checkout.
+    for (const name of ['lib', 'package.json', 'bin', 'scripts', 'src', 'deps']) {
       fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
     }
     fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'), 'junction');
@@ -173,6 +192,22 @@ describe('without a binary', () => {
       run.stderr,
       /lacks a C\+\+ compiler \(no-such-compiler\), make \(no-such-make\)\. Install it, e\.g\. /,
     );
+  });
+
+  it('compiles what is in the package, to where it is loaded from', function () {
+    if (process.platform !== 'linux') this.skip();
+    const compiler = path.join(folder, 'compiler');
+    fs.writeFileSync(compiler, COMPILER, { mode: 0o755 });
+    const env = { ...process.env, CC: compiler, CXX: compiler, AR: compiler };
+    const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
+    assert.equal(run.status, 0, run.stderr);
+    assert.match(run.stdout, /built build\/Release\/pg_conduit\.node /);
+    const built = path.join(folder, 'build');
+    assert.ok(fs.existsSync(path.join(built, 'Release', 'pg_conduit.node')));
+    // Nothing else is left, and nothing at the root for which a package manager would compile.
+    assert.deepEqual(fs.readdirSync(built).sort(), ['Release', 'build.log']);
+    assert.ok(!fs.existsSync(path.join(folder, 'binding.gyp')));
+    fs.rmSync(built, { recursive: true });
   });
 
   it('is not packed unless one asks for that', () => {
