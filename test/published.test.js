@@ -9,6 +9,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { cannotRun } = require('./support/cannot-run');
 
 const ROOT = path.join(__dirname, '..');
 const PACKAGE = require('../package.json');
@@ -184,7 +185,7 @@ describe('without a binary', () => {
   });
 
   it('tells which tools are missing before it builds', function () {
-    if (process.platform === 'win32') this.skip();
+    if (process.platform === 'win32') cannotRun(this, 'node-gyp finds Visual Studio by itself');
     const env = { ...process.env, CXX: 'no-such-compiler', CC: '', MAKE: 'no-such-make' };
     const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
     assert.equal(run.status, 1);
@@ -195,7 +196,7 @@ describe('without a binary', () => {
   });
 
   it('compiles what is in the package, to where it is loaded from', function () {
-    if (process.platform !== 'linux') this.skip();
+    if (process.platform !== 'linux') cannotRun(this, 'its compiler is one for Linux');
     const compiler = path.join(folder, 'compiler');
     fs.writeFileSync(compiler, COMPILER, { mode: 0o755 });
     const env = { ...process.env, CC: compiler, CXX: compiler, AR: compiler };
