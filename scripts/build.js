@@ -10,8 +10,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { fetchLibpq, SourceUnavailableError } = require('./fetch-libpq.js');
-const { findLibpq } = require('./find-libpq.js');
+const { fetchLibpq } = require('./fetch-libpq.js');
+const { findLibpq, shortcomings } = require('./find-libpq.js');
 const { checkTools, runNodeGyp } = require('./node-gyp.js');
 
 const ROOT = path.join(__dirname, '..');
@@ -21,7 +21,7 @@ const USAGE = `Usage: node scripts/build.js [options]
   --sanitize    with AddressSanitizer and UndefinedBehaviorSanitizer
   --clean       remove build/ first
   --verbose     show what node-gyp prints
-Environment: PG_CONDUIT_LIBPQ=bundled|system (unset: bundled, else system), PG_CONFIG, JOBS`;
+Environment: PG_CONDUIT_LIBPQ=bundled|system (unset: bundled), PG_CONFIG, JOBS`;
 
 const BUILD = path.join(ROOT, 'build');
 /** What is published has no binding.gyp at its root (it says why), and is compiled in a copy that has one. */
@@ -49,27 +49,16 @@ const INPUTS = [
 ];
 
 /**
+ * An installed libpq is never taken without being asked for: it is mostly an older one.
  * @param {string | undefined} wish PG_CONDUIT_LIBPQ
- * @returns {{ kind: 'bundled' | 'system', version: string, notice?: string }}
+ * @returns {{ kind: 'bundled' | 'system', version: string }}
  */
 function chooseLibpq(wish) {
   if (!['bundled', 'system', '', undefined].includes(wish)) {
     throw new Error(`PG_CONDUIT_LIBPQ must be "bundled" or "system", not "${wish}"`);
   }
   if (wish === 'system') return { kind: 'system', version: findLibpq().version };
-  try {
-    return { kind: 'bundled', version: fetchLibpq().version };
-  } catch (/** @type {any} */ error) {
-    if (wish === 'bundled' || !(error instanceof SourceUnavailableError)) throw error;
-    try {
-      return { kind: 'system', version: findLibpq().version, notice: error.message };
-    } catch (/** @type {any} */ systemError) {
-      throw new Error(
-        `${error.message}\nAn installed libpq could serve instead, but:\n${systemError.message}`,
-        { cause: systemError },
-      );
-    }
-  }
+  return { kind: 'bundled', version: fetchLibpq().version };
 }
 
 /**
@@ -122,9 +111,6 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   const stampFile = path.join(BUILD, buildType, 'pg_conduit.stamp');
 
   const libpq = chooseLibpq(process.env.PG_CONDUIT_LIBPQ);
-  if (libpq.notice) {
-    console.warn(`${libpq.notice}\nUsing the libpq installed on this machine instead.`);
-  }
   const inputs = digestInputs({
     libpq: [libpq.kind, libpq.version],
     sanitize: sanitizers,
@@ -142,9 +128,11 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   if (clean) fs.rmSync(BUILD, { recursive: true, force: true });
   fs.mkdirSync(BUILD, { recursive: true });
   fs.rmSync(stampFile, { force: true });
-  console.log(
-    `pg-conduit: compiling with the ${libpq.kind} libpq ${libpq.version}${sanitize ? ', sanitizers' : ''} ...`,
-  );
+  const what = `the ${libpq.kind} libpq ${libpq.version}${sanitize ? ', sanitizers' : ''}`;
+  console.log(`pg-conduit: compiling with ${what} ...`);
+  if (libpq.kind === 'system') {
+    console.log(`pg-conduit: less than with the bundled one: ${shortcomings(libpq.version)}`);
+  }
   if (!IS_CHECKOUT) copySources(COPY);
   runNodeGyp({
     folder: IS_CHECKOUT ? ROOT : COPY,

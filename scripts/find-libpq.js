@@ -49,6 +49,26 @@ function refusal(version) {
 }
 
 /**
+ * What the driver does worse with an installed libpq than with the bundled one (src/capabilities.h).
+ * @param {string} version
+ * @returns {string}
+ */
+function shortcomings(version) {
+  const found = [
+    'it has no limit for the iterations of SCRAM',
+    'an error in the data of a COPY is seen only at their end',
+  ];
+  if (Number.parseInt(version, 10) < 17) {
+    found.unshift(
+      'each Sync is a write of its own',
+      'streamed rows come one by one',
+      'a cancel takes a thread',
+    );
+  }
+  return found.join(', ');
+}
+
+/**
  * @param {InstalledLibpq} found
  * @returns {string | undefined} the library linked against OpenSSL 1.x, which crashes inside Node
  */
@@ -119,7 +139,7 @@ function libraries({ libraryDir }) {
   return args;
 }
 
-module.exports = { findLibpq, RefusedLibpqError };
+module.exports = { findLibpq, shortcomings, RefusedLibpqError };
 
 if (require.main === module) {
   const { values } = parseArgs({
