@@ -1,6 +1,6 @@
 'use strict';
 
-// What `npm run prebuild` refuses to make: the checks of scripts/prebuilds.js, on small libraries that the
+// What `npm run prebuild -- --all` refuses to make: the checks of scripts/prebuilds.js, on small libraries that the
 // machine's compiler makes. Run by mocha.
 
 const assert = require('node:assert/strict');
