@@ -10,7 +10,8 @@ const {
   openTransactionError,
   poisonedError,
 } = require('./connection-errors');
-const { DatabaseError } = require('./errors');
+const { ConnectionError, DatabaseError } = require('./errors');
+const outcome = require('./outcome');
 
 /**
  * @typedef {import('./query').Query} Query
@@ -64,11 +65,11 @@ class Answers {
     }
     if (this.#heal(query, [query], transactionStatus)) return;
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
-      query.error ??= openTransactionError(query.results ?? []);
+      query.error ??= openTransactionError(outcome.ofLeftOpen(query));
     }
     const { cancellation } = this.#connection;
     if (cancellation !== undefined) {
-      query.error = cancellation.explain(query, query.error, query.info.mayCommitInside);
+      query.error = cancellation.explain(query, query.error);
     }
     // It may be what a group has failed by.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
@@ -123,10 +124,9 @@ class Answers {
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#connection.forget(query);
-    const mayCommitInside = members.some(({ info }) => info.mayCommitInside);
-    let reason = /** @type {any} */ (guilty?.error ?? error);
-    if (mayCommitInside) reason.outcome = 'unknown';
-    reason = this.#connection.cancellation?.explain(batch, reason, mayCommitInside) ?? reason;
+    let reason = /** @type {Error} */ (guilty?.error ?? error);
+    reason = this.#connection.cancellation?.explain(batch, reason) ?? reason;
+    outcome.restrict(reason, outcome.ofUndone(members));
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
     this.#connection.afterSettling();
@@ -162,8 +162,7 @@ class Answers {
       return;
     }
     if (error instanceof DatabaseError && error.code === READ_ONLY) this.#owner.onReadOnly?.();
-    // What it committed before it failed is there to stay.
-    if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
+    if (!(error instanceof ConnectionError)) outcome.restrict(error, outcome.ofAnswered(query));
     query.reject(error);
   }
 

@@ -10,7 +10,7 @@ const {
   QueryAbortedError,
   StatementRefusedError,
 } = require('./errors');
-const { findUnsendable } = require('./parameters');
+const { Measure, batchTooLargeError } = require('./parameters');
 const { Query, rejectWithCallerStack } = require('./query');
 const { checkDeadline, readQuery } = require('./query-arguments');
 
@@ -172,6 +172,7 @@ function readBatch(list, defaults, options) {
     );
     return batch;
   }
+  const measure = new Measure();
   // By index, since a hole is wrong too.
   const members = Array.from(list, (item) => {
     const query = readQuery(item, undefined, undefined, defaults, BatchMember);
@@ -181,10 +182,11 @@ function readBatch(list, defaults, options) {
       );
     }
     // Sent alone it would be rejected by the addon, and its neighbours committed.
-    query.refusal ??= findUnsendable(query.text, query.parameters);
+    query.refusal ??= measure.add(query.text, query.parameters);
     return query;
   });
   const batch = new Batch(members, options ?? {});
+  if (measure.isTooLarge) batch.refusal ??= batchTooLargeError();
   try {
     checkDeadline(options ?? {});
   } catch (error) {

@@ -18,6 +18,8 @@ const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
 
 const TERMINATED = 'Connection terminated';
 const UNEXPECTED = 'Connection terminated unexpectedly';
+/** Characters of a statement that an error names. */
+const MAX_TEXT = 60;
 
 /** @type {(keyof typeof STRERROR)[]} */
 const ERRNO_NAMES = [
@@ -210,6 +212,22 @@ function lostError(wasEnding, message, cause, outcome) {
 }
 
 /**
+ * The server does not answer a statement of the driver's own.
+ * @param {string} text
+ * @param {number} millis
+ */
+function silentError(text, millis) {
+  const what =
+    text === '' ? 'a Sync' : text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return new ConnectionError(UNEXPECTED, {
+    code: 'ETIMEDOUT',
+    detail: `the server has not answered ${what} within ${millis} ms`,
+    hint: 'the option query_timeout sets this time',
+    outcome: 'not-run',
+  });
+}
+
+/**
  * The server has ended the session, and said so to whom this is for. As in `pg` that is the server's
  * own error, and yet a lost connection.
  * @param {DatabaseError} said
@@ -238,11 +256,15 @@ function terminatedError() {
   return new ConnectionError(TERMINATED);
 }
 
-/** A statement brought a shared connection into a transaction, past the check of its text. */
+/**
+ * A statement brought a shared connection into a transaction, past the check of its text. It may have
+ * ended one in the same way, so that what came before it lasts.
+ */
 function poisonedError() {
   return new ConnectionError(
     'a statement began a transaction on a connection that others share; the connection was ' +
       'closed and everything in the transaction rolled back: use pool.connect() for transactions',
+    { outcome: 'unknown' },
   );
 }
 
@@ -251,19 +273,15 @@ function mismatchError() {
   return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
 }
 
-/** They end a transaction so that what it did is there to stay. */
-const LASTING = new Set(['COMMIT', 'PREPARE']);
-
 /**
  * A text of several statements left a transaction open that nobody can end.
- * @param {readonly import('./result').Result[]} results of what was done
+ * @param {import('./errors').Outcome} outcome
  */
-function openTransactionError(results) {
-  const lasts = results.some(({ command }) => command !== null && LASTING.has(command));
+function openTransactionError(outcome) {
   return new ConnectionError(
     'the text has opened a transaction and not ended it; it was rolled back: add COMMIT to the ' +
       'text, or use pool.connect()',
-    { outcome: lasts ? 'unknown' : 'not-run' },
+    { outcome },
   );
 }
 
@@ -282,6 +300,7 @@ module.exports = {
   lostError,
   mismatchError,
   poisonedError,
+  silentError,
   terminatedError,
   isTransient,
   openTransactionError,

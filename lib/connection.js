@@ -13,14 +13,17 @@ const {
   copyAmongError,
   endedByServerError,
   lostError,
+  silentError,
   terminatedError,
 } = require('./connection-errors');
 const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
 const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
+const outcome = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
+const { OwnDeadline } = require('./own-statements');
 const ticks = require('./tick-buffer');
 
 /**
@@ -45,7 +48,7 @@ function membersOf(work) {
   return 'members' in work ? work.members : [work];
 }
 
-/** So long a shared connection may say nothing when all that is in flight on it was given up, and once more. */
+/** So long a connection may say nothing when all that is in flight on it was given up or is our own, and once more. */
 const SILENCE_MILLIS = 2000;
 
 class Connection {
@@ -77,11 +80,15 @@ class Connection {
   #handshake = undefined;
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
+  /** The server does not answer, and that is why it is closed. @type {Error | undefined} */
+  #silence = undefined;
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #outbox;
   /** In flight, and not waited for any longer. @type {Set<Query>} */
   #givenUp = new Set();
+  /** Queries of our own that were submitted and not settled. */
+  #ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #dropTimer = undefined;
   /** @type {(() => void)[]} */
@@ -96,8 +103,15 @@ class Connection {
     this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
-    this.id = delivery.addConnection(this);
+    this.id = delivery.newConnectionId();
     this.#native = new binding.Connection(this.id);
+    /** Of the driver's own statements. */
+    this.ownDeadline = new OwnDeadline(
+      this,
+      () => this.#native.head(),
+      settings.query_timeout,
+      (text, millis) => this.#endSilent(silentError(text, millis)),
+    );
     this.#outbox = new Outbox(this, settings, registry);
     this.answers = new Answers(this, this.#outbox, owner);
   }
@@ -143,7 +157,7 @@ class Connection {
    */
   async connect() {
     this.state = 'connecting';
-    delivery.connecting.add(this);
+    delivery.addConnection(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;
@@ -152,8 +166,6 @@ class Connection {
       this.#failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
-    } finally {
-      delivery.connecting.delete(this);
     }
   }
 
@@ -189,6 +201,7 @@ class Connection {
       query.reject(this.#closedError());
       return;
     }
+    if (query.isOwn) this.#watchOwn(query);
     const info = (query.info ??= this.#registry.find(query.text));
     const { kind, refusal } = info.class;
     const isOne =
@@ -205,6 +218,15 @@ class Connection {
     }
     this.#expect(query);
     this.#outbox.submit(query);
+  }
+
+  /** @param {Query} query */
+  #watchOwn(query) {
+    this.ownDeadline.watch();
+    ++this.#ownInFlight;
+    query.onceSettled(() => {
+      --this.#ownInFlight;
+    });
   }
 
   /**
@@ -347,11 +369,12 @@ class Connection {
 
   /**
    * What nobody waits for any longer is not to keep the connection: if the server says nothing for a
-   * while it is asked to cancel it, which hits nobody else, and then left.
+   * while it is asked to cancel it, which hits no other caller, and then left.
    */
   #dropUnlessAnswered() {
-    const isUnwanted = () => this.#givenUp.size > 0 && this.#givenUp.size === this.load.inFlight;
-    if (this.#dropTimer !== undefined || !this.isShared || !isUnwanted()) return;
+    const isUnwanted = () =>
+      this.#givenUp.size > 0 && this.#givenUp.size + this.#ownInFlight === this.load.inFlight;
+    if (this.#dropTimer !== undefined || !isUnwanted()) return;
     const { settled } = this;
     this.#dropTimer = setTimeout(() => {
       this.#dropTimer = undefined;
@@ -384,10 +407,16 @@ class Connection {
 
   // --- The end of the connection, and what it says by itself -----------------
 
-  /** Nothing of it will be answered: the connection is gone. @param {Query} query */
-  onNotSent(query) {
+  /**
+   * Nothing of it will be answered: the connection is gone.
+   * @param {Query} query
+   * @param {import('./errors').Outcome} [told]
+   */
+  onNotSent(query, told = 'not-run') {
     this.forget(query);
-    query.reject(this.#unsentError());
+    const error = this.#unsentError();
+    outcome.restrict(error, told);
+    query.reject(error);
     this.#owner.onSettled();
   }
 
@@ -396,17 +425,15 @@ class Connection {
    * @param {Query[]} queries that were in flight
    */
   onLost(message, queries) {
-    const wasEnding = this.state === 'ending' || this.state === 'closed';
+    const wasEnding = this.#wasWanted;
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
-      const isUndone = query.group === undefined ? query.hasNotBegun : query.group.lastsNothing;
-      const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.answers.poison !== undefined
           ? this.answers.poison()
-          : this.#lostError(query, message, query.error ?? cause, outcome),
+          : this.#lostError(query, message, query.error ?? cause, outcome.ofLost(query)),
       );
     }
     // Idle, it is the one that was told.
@@ -419,12 +446,19 @@ class Connection {
    * @param {{ wasFatal?: boolean, error?: Error }} whom the server has told why, if anybody
    * @param {string} message
    * @param {Error | undefined} cause
-   * @param {import('./errors').Outcome} outcome
+   * @param {import('./errors').Outcome} told
    */
-  #lostError({ wasFatal, error }, message, cause, outcome) {
-    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, outcome);
-    const wasEnding = this.state === 'ending' || this.state === 'closed';
-    return lostError(wasEnding, message, cause, outcome);
+  #lostError({ wasFatal, error }, message, cause, told) {
+    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, told);
+    if (this.#silence !== undefined) {
+      return Object.assign(copyError(this.#silence), { outcome: told });
+    }
+    return lostError(this.#wasWanted, message, cause, told);
+  }
+
+  /** Whether somebody here has closed it, or is about to. */
+  get #wasWanted() {
+    return (this.state === 'ending' || this.state === 'closed') && this.#silence === undefined;
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
@@ -498,8 +532,23 @@ class Connection {
       return;
     }
     this.state = 'ending';
+    // What was not sent yet may go to another connection.
+    this.#outbox.block();
     this.#native.close();
     if (this.inFlight === 0) this.#close();
+  }
+
+  /** @param {Error} silence */
+  #endSilent(silence) {
+    if (this.state === 'closed') return;
+    this.#silence = silence;
+    this.state = 'ending';
+    this.ownDeadline.stop();
+    // What is in flight is settled by the loss that this reports.
+    this.#native.close();
+    if (this.inFlight > 0) return;
+    this.#failure ??= silence;
+    this.#close(silence);
   }
 
   #finish() {
@@ -516,7 +565,9 @@ class Connection {
     this.transactionStatus = 0;
     this.#native.close();
     this.#outbox.statements.lost();
+    delivery.removeConnection(this);
     clearTimeout(this.#dropTimer);
+    this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();
     if (lost !== undefined) this.#owner.onLost(lost);

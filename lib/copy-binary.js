@@ -5,6 +5,7 @@
 // cannot express, the server reads from text. Used by copy-rows.js.
 
 const { isDate } = require('node:util/types');
+const { isBytes, lengthOf, toBytes } = require('./bytes');
 const { nulError } = require('./copy-text');
 const { defaults } = require('./pg/defaults');
 const { offsetSeconds, prepareValue } = require('./types/prepare-value');
@@ -353,9 +354,10 @@ function writeJsonb(out, value) {
 
 /** @type {Encoder} */
 function writeBytea(out, value) {
-  if (!Buffer.isBuffer(value)) return false;
-  const at = out.begin(value.length);
-  out.bytes.set(value, at);
+  if (!isBytes(value)) return false;
+  const bytes = toBytes(value);
+  const at = out.begin(lengthOf(bytes));
+  out.bytes.set(bytes, at);
   return true;
 }
 

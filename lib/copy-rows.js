@@ -11,11 +11,13 @@ const { BinaryRows, TRAILER, findEncoders } = require('./copy-binary');
 const { TextRows } = require('./copy-text');
 const { ParameterError } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
+const { OWN_DEFAULTS } = require('./query');
 const { Result } = require('./result');
 
 /**
  * @typedef {import('./copy').CopyFrom} CopyFrom
+ * @typedef {import('./query').Query} Query
  *
  * Who has the connection.
  * @typedef {object} Face
@@ -94,12 +96,12 @@ class CopyRowsQuery extends CopyQuery {
 }
 
 /** Tells a CopyRowsQuery in the delivery of the answer, before that can be sent. */
-class DescribeQuery extends Query {
+class DescribeQuery extends OwnQuery {
   #copy;
 
   /** @param {CopyRowsQuery} copy */
   constructor(copy) {
-    super(describeText(copy.target, copy.names), [], {}, OWN_DEFAULTS);
+    super(describeText(copy.target, copy.names), { prepare: undefined });
     this.#copy = copy;
   }
 
@@ -107,6 +109,12 @@ class DescribeQuery extends Query {
   resolve(result) {
     if (!this.isSettled) this.#copy.describe(result.rows);
     super.resolve(result);
+  }
+
+  /** @override @param {any} error of copyRows(), which has sent no COPY then */
+  reject(error) {
+    if (!this.isSettled) error.outcome = 'not-run';
+    super.reject(error);
   }
 }
 

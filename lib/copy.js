@@ -5,6 +5,7 @@
 // by the simple protocol, alone on their connection. Made by client.js and pool.js.
 
 const { Readable, Writable } = require('node:stream');
+const { assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
 const { afterDelivery } = require('./delivery');
 const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./errors');
 const { Query } = require('./query');
@@ -159,14 +160,28 @@ class CopyFrom extends Writable {
   }
 
   /**
+   * Writable counts by the property `length`, and would wait for ever for what it has miscounted.
+   * @override
+   * @param {any} chunk
+   * @param {[any?, any?]} rest
+   */
+  write(chunk, ...rest) {
+    return super.write(toCounted(chunk), ...rest);
+  }
+
+  /** @override @param {any} [chunk] @param {[any?, any?]} rest */
+  end(chunk, ...rest) {
+    return super.end(toCounted(chunk), ...rest);
+  }
+
+  /**
    * @override
    * @param {Buffer} data
    * @param {string} encoding
    * @param {(error?: Error | null) => void} callback
    */
   _write(data, encoding, callback) {
-    this.#whenDrained = callback;
-    this.#whenReady(() => this.#put(data));
+    this.#take([data], callback);
   }
 
   /**
@@ -175,18 +190,45 @@ class CopyFrom extends Writable {
    * @param {(error?: Error | null) => void} callback
    */
   _writev(chunks, callback) {
+    this.#take(
+      chunks.map(({ chunk }) => chunk),
+      callback,
+    );
+  }
+
+  /**
+   * @param {readonly unknown[]} data
+   * @param {(error?: Error | null) => void} callback
+   */
+  #take(data, callback) {
+    /** @type {Buffer[]} */
+    let all;
+    try {
+      all = data.map(toData);
+    } catch (error) {
+      callback(/** @type {Error} */ (error));
+      return;
+    }
     this.#whenDrained = callback;
     this.#whenReady(() => {
-      for (const { chunk } of chunks) this.#put(chunk);
+      try {
+        for (const each of all) assertThere(each);
+      } catch (error) {
+        this.destroy(dataError(error));
+        return;
+      }
+      for (const each of all) this.#put(each);
     });
   }
 
   /** @param {Buffer} data */
   #put(data) {
     const { connection } = this.#query;
-    for (let at = 0; at < data.length; at += MESSAGE_BYTES) {
+    const length = lengthOf(data);
+    for (let at = 0; at < length; at += MESSAGE_BYTES) {
+      const message = length > MESSAGE_BYTES ? partOf(data, at, MESSAGE_BYTES) : data;
       // Lost meanwhile: its end tells.
-      if (!connection.putCopyData(data.subarray(at, at + MESSAGE_BYTES))) return;
+      if (!connection.putCopyData(message)) return;
     }
   }
 
@@ -227,6 +269,35 @@ class CopyFrom extends Writable {
     query.promise.then(done, done);
     if (this.#isReady && this.#fail(error)) return;
     this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
+  }
+}
+
+/** @param {unknown} cause */
+function dataError(cause) {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ParameterError(`COPY data cannot be sent: ${why}`, { cause });
+}
+
+/** @param {unknown} chunk @returns {unknown} what _write() refuses is left to it */
+function toCounted(chunk) {
+  try {
+    return isBytes(chunk) ? toBytes(chunk) : chunk;
+  } catch {
+    return chunk;
+  }
+}
+
+/**
+ * @param {unknown} data
+ * @returns {Buffer} that nothing can change the length of
+ */
+function toData(data) {
+  // What merely inherits from Buffer gets past the checks of Writable.
+  if (!isBytes(data)) throw new ParameterError('COPY data must be strings, Buffers or Uint8Arrays');
+  try {
+    return toBytes(data);
+  } catch (error) {
+    throw dataError(error);
   }
 }
 

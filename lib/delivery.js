@@ -8,7 +8,7 @@
 const { randomBytes } = require('node:crypto');
 const binding = require('./binding');
 const { Shape, Field } = require('./row-builder');
-const { tick } = require('./tick-buffer');
+const { tick, endTick } = require('./tick-buffer');
 const { event, shapeFieldInts } = require('./wire-format');
 
 /**
@@ -44,25 +44,32 @@ function freeSlot(slot) {
   freeSlots.push(slot);
 }
 
+/** @param {number} slot */
+function entryAt(slot) {
+  return slots[slot];
+}
+
 /**
- * Weak: an idle connection that nobody holds may be collected, and its
- * finalizer closes the socket. One that is busy is held by its queries' slots,
- * or by `connecting`.
- * @type {Map<number, WeakRef<Connection>>}
+ * From connect() until they are closed. An open connection lives although nobody refers to its
+ * client: its session may hold locks, or be listened to.
+ * @type {Map<number, Connection>}
  */
 const connections = new Map();
-/** @type {Set<Connection>} */
-const connecting = new Set();
 let nextConnectionId = 1;
 
-const collected = new FinalizationRegistry((/** @type {number} */ id) => connections.delete(id));
+/** @returns {number} for one connection, never used twice */
+function newConnectionId() {
+  return nextConnectionId++;
+}
 
-/** @param {Connection} connection @returns {number} its id */
+/** @param {Connection} connection */
 function addConnection(connection) {
-  const id = nextConnectionId++;
-  connections.set(id, new WeakRef(connection));
-  collected.register(connection, id);
-  return id;
+  connections.set(connection.id, connection);
+}
+
+/** @param {Connection} connection that is closed: of what still comes for it, its queries are told */
+function removeConnection(connection) {
+  connections.delete(connection.id);
 }
 
 /** @type {Map<number, Shape>} */
@@ -368,7 +375,7 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
 
 /** @param {number} id */
 function findConnection(id) {
-  return connections.get(id)?.deref();
+  return connections.get(id);
 }
 
 /**
@@ -405,12 +412,14 @@ function lost(at) {
   return 5 + count;
 }
 
-binding.setup(tick, deliver, JSON.stringify(JSON_GUARD));
+binding.setup(tick, deliver, JSON.stringify(JSON_GUARD), endTick);
 
 module.exports = {
   takeSlot,
   freeSlot,
+  entryAt,
+  newConnectionId,
   addConnection,
-  connecting,
+  removeConnection,
   afterDelivery,
 };

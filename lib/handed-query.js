@@ -39,6 +39,8 @@ function findHanded(config, client) {
 class HandedQuery {
   isTaken = false;
   #isReserved = false;
+  /** A copy: what a wrapper writes into it reaches the query through #adopt() only. @type {unknown[]} */
+  #handedValues = [];
   #query;
   #connection;
   #goElsewhere;
@@ -64,8 +66,9 @@ class HandedQuery {
 
   pass() {
     const { text, parameters, name, rowAsArray } = this.#query;
+    this.#handedValues = [...parameters];
     /** @type {Record<PropertyKey, any>} */
-    const config = { text, values: parameters, [HANDED]: this };
+    const config = { text, values: this.#handedValues, [HANDED]: this };
     if (name !== undefined) config.name = name;
     if (rowAsArray) config.rowMode = 'array';
     /** @type {any} */
@@ -147,7 +150,8 @@ class HandedQuery {
    */
   #adopt({ text, name, rowMode }, values) {
     const query = this.#query;
-    if (text === query.text && values === query.parameters && (name || undefined) === query.name) {
+    const isText = text === query.text && (name || undefined) === query.name;
+    if (isText && values === this.#handedValues && isEqual(values, query.parameters)) {
       return undefined;
     }
     const options = { text, name, rowMode };
@@ -163,6 +167,11 @@ class HandedQuery {
     query.info = undefined;
     return undefined;
   }
+}
+
+/** @param {readonly unknown[]} values @param {readonly unknown[]} others */
+function isEqual(values, others) {
+  return values.length === others.length && values.every((value, index) => value === others[index]);
 }
 
 /**

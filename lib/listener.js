@@ -11,6 +11,7 @@ const { isTransient } = require('./connection-errors');
 const { DatabaseError, ParameterError, PoolError, copyError } = require('./errors');
 const { escapeIdentifier } = require('./escape');
 const { checkListening } = require('./listen-check');
+const { ownMillis } = require('./own-statements');
 const { TimeLimit } = require('./time-limit');
 
 /**
@@ -198,6 +199,7 @@ class Listener {
       await client.query({
         text: `${command} ${escapeIdentifier(channel.name)}`,
         prepare: false,
+        timeoutMillis: ownMillis(this.#settings.query_timeout),
       });
     } catch (error) {
       this.#onRefused(client, channel, isWanted, /** @type {Error} */ (error));
@@ -323,7 +325,8 @@ class Listener {
   /** @param {Client} client */
   async #open(client) {
     await client.connect();
-    await checkListening(client, () => this.#newClient(() => {}));
+    const millis = ownMillis(this.#settings.query_timeout);
+    await checkListening(client, () => this.#newClient(() => {}), millis);
   }
 
   /** @param {Client} client */

@@ -5,19 +5,16 @@
 // connection.js, which settles them.
 
 const { Batch } = require('./batch');
+const { BytesGoneError } = require('./bytes');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
 const { ParameterError } = require('./errors');
+const { Gathering } = require('./gathering');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
-const {
-  MAX_MEMBERS,
-  MAX_MEMBER_BYTES,
-  MAX_MEMBER_MILLIS,
-  SyncGroup,
-  SyncWriter,
-} = require('./sync-groups');
+const { SyncCandidates } = require('./sync-candidates');
+const { SyncGroup, SyncWriter } = require('./sync-groups');
 const ticks = require('./tick-buffer');
 const { flag, int8Mode } = require('./wire-format');
 
@@ -37,6 +34,9 @@ const MAX_BYTES_IN_FLIGHT = 8 << 20;
 /** A statement that brought more, or was never seen, has its rows decoded as they come. */
 const MANY_ROWS = 1000;
 
+/** So many that wait for company are enough, whatever their texts. */
+const MAX_GATHERED = 128;
+
 /** Name of a savepoint. */
 const GUARD = 'pg_conduit_read';
 
@@ -46,11 +46,14 @@ const IN_TRANSACTION = 2;
 class Outbox {
   #connection;
   #load;
-  #settings;
+  #candidates;
   #int8Flags;
   #bytesInFlight = 0;
-  /** First in, first out: what waits for bytes to leave, or for company in its Sync. @type {(Query | Batch)[]} */
+  /** First in, first out: what waits for bytes to leave, or to have the connection to itself. @type {(Query | Batch)[]} */
   #held = [];
+  /** What waits for company in its Sync. */
+  #gathered = new Gathering();
+  #endsTick = false;
   /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
@@ -69,7 +72,7 @@ class Outbox {
   constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
-    this.#settings = settings;
+    this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
@@ -77,12 +80,11 @@ class Outbox {
 
   /** @param {Query} query that may run on this connection */
   submit(query) {
-    const mode = query.syncGroup ?? this.#settings.syncGroup;
-    query.sharesSync = mode !== 'off' && this.#mayShareSync(query, mode) ? mode : false;
+    query.sharesSync = this.#candidates.take(query);
     const isHeld = this.#mustHold(query);
     this.#load.add(query);
     if (isHeld) this.#hold(query);
-    else this.#send(query);
+    else this.#place(query);
   }
 
   /** @param {Batch} batch that may run on this connection */
@@ -93,7 +95,7 @@ class Outbox {
       batch.expectedMillis += query.expectedMillis;
     }
     if (isHeld) this.#hold(batch);
-    else this.#sendBatch(batch);
+    else this.#place(batch);
   }
 
   /** @param {Query | Batch} work */
@@ -105,8 +107,7 @@ class Outbox {
       (work.runsSolo && this.#load.sent > 0) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
-      this.#isTooMuch(work) ||
-      (work.sharesSync !== false && this.#load.isBusy)
+      this.#isTooMuch(work)
     );
   }
 
@@ -115,6 +116,58 @@ class Outbox {
     this.#held.push(work);
     this.#load.hold(work);
     this.sendHeld();
+  }
+
+  /** @param {Query | Batch} work that may be sent now */
+  #place(work) {
+    if (work.sharesSync && this.#load.hasMany) {
+      this.#gather(/** @type {Query} */ (work));
+      return;
+    }
+    // What changes something stays behind what was to be read before.
+    if (this.#gathered.size > 0 && !this.#sendAll(this.#gathered.takeAll())) this.#hold(work);
+    else if (work instanceof Batch) this.#sendBatch(work);
+    else this.#send(work);
+  }
+
+  /**
+   * In a Sync group of several texts one member's locks would be held while the next one waits for its own, which
+   * makes deadlocks of what is none. Those of one text want the same locks: the first of them has what the others
+   * need.
+   * @param {Query} query that may share its Sync
+   */
+  #gather(query) {
+    this.#load.hold(query);
+    if (this.#gathered.add(query)) this.#sendAll(this.#gathered.take(query.info));
+    else this.#beforeTickEnds();
+  }
+
+  #beforeTickEnds() {
+    if (this.#endsTick) return;
+    this.#endsTick = true;
+    ticks.beforeEnd(this);
+  }
+
+  /** All callbacks of this turn of the loop have run: no more company comes in this tick. */
+  endTick() {
+    this.#endsTick = false;
+    if (!this.#canSend) return;
+    // While the server has enough to do, more may come that share the Sync.
+    if (this.#gathered.size < MAX_GATHERED && this.#load.isBusy) return;
+    this.#sendAll(this.#gathered.takeAll());
+  }
+
+  /** @param {Query[]} gathered text by text @returns {boolean} whether nothing of it has to wait for bytes to leave */
+  #sendAll(gathered) {
+    for (const [index, query] of gathered.entries()) {
+      if (this.#isTooMuch(query)) {
+        this.#held.push(...gathered.slice(index));
+        return false;
+      }
+      this.#load.unhold(query);
+      this.#send(query);
+    }
+    return true;
   }
 
   /** @param {Query | Batch} work */
@@ -126,22 +179,18 @@ class Outbox {
   sendHeld() {
     if (!this.#canSend) return;
     this.#endGuard();
-    const last = this.#held.at(-1);
-    if (last === undefined) return;
-    // While the server has enough to do, more may come that share the Sync.
-    if (last.sharesSync && this.#held.length < MAX_MEMBERS && this.#load.isBusy) return;
+    if (this.#gathered.size > 0) this.#beforeTickEnds();
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
       if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
       const next = /** @type {Query | Batch} */ (this.#held.shift());
       this.#load.unhold(next);
-      if (next instanceof Batch) this.#sendBatch(next);
-      else this.#send(next);
+      this.#place(next);
     }
   }
 
   get isHolding() {
-    return this.#held.length > 0 || this.#guardEnd !== undefined;
+    return this.#held.length > 0 || this.#gathered.size > 0 || this.#guardEnd !== undefined;
   }
 
   get #canSend() {
@@ -162,9 +211,11 @@ class Outbox {
 
   /** @param {Query | Batch} work @returns {boolean} whether it was held back, and now is not any more */
   remove(work) {
-    const index = this.#held.indexOf(work);
-    if (index === -1) return false;
-    this.#held.splice(index, 1);
+    if (!this.#gathered.remove(work)) {
+      const index = this.#held.indexOf(work);
+      if (index === -1) return false;
+      this.#held.splice(index, 1);
+    }
     this.#load.unhold(work);
     this.#bytesInFlight += work.size;
     return true;
@@ -203,7 +254,7 @@ class Outbox {
       this.#whenNoAsides = undefined;
       signal();
     };
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, answered));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
   }
@@ -236,7 +287,7 @@ class Outbox {
 
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
-    const held = this.#held.splice(0);
+    const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
     for (const work of held) this.#load.unhold(work);
     for (const { size } of held) this.#bytesInFlight += size;
     return held;
@@ -292,7 +343,7 @@ class Outbox {
       return;
     }
     this.#begin(query);
-    ticks.begin();
+    ticks.begin(query.size);
     try {
       this.#write(query);
     } catch (error) {
@@ -328,11 +379,16 @@ class Outbox {
     if (batch.runsSolo) this.#solo = batch;
     batch.trace?.sent(this.#connection);
     for (const query of members) this.#begin(query);
-    ticks.begin();
+    ticks.begin(batch.size);
+    let culprit = members[0];
     try {
-      for (const query of members) this.#write(query);
+      for (const query of members) {
+        culprit = query;
+        this.#write(query);
+      }
     } catch (error) {
-      this.#undo(members, error);
+      // The first to be told is the one that the batch is rejected for.
+      this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
@@ -376,30 +432,17 @@ class Outbox {
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
     ticks.writeExecute(id, slot, flags | preparedFlags(statement, types), statement.id, parameters);
   }
-
-  /**
-   * Whether others may stand before the same Sync: known to be cheap and, unless
-   * the caller wants more, to read only.
-   * @param {Query} query
-   * @param {'reads' | 'all'} mode
-   */
-  #mayShareSync({ info, size }, mode) {
-    if (!this.#connection.isShared) return false;
-    if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
-    if (info.usesAlone > 0) {
-      --info.usesAlone;
-      return false;
-    }
-    return info.averageMillis <= MAX_MEMBER_MILLIS && size <= MAX_MEMBER_BYTES;
-  }
 }
 
 /**
- * A string or an array got longer than V8 allows, or somebody's `types` threw.
+ * A string or an array got longer than V8 allows, bytes were taken away, or somebody's `types` threw.
  * @param {unknown} cause
  */
 function unwrittenError(cause) {
   if (cause instanceof RangeError) return tooLargeError({ cause });
+  if (cause instanceof BytesGoneError) {
+    return new ParameterError(`a parameter cannot be sent: ${cause.message}`, { cause });
+  }
   return new ParameterError(
     `types.getTypeParser() threw: ${cause instanceof Error ? cause.message : String(cause)}`,
     { cause },

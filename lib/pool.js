@@ -262,11 +262,7 @@ class Pool extends EventEmitter {
 
   /** @param {Query} query */
   #submitShared(query) {
-    const refusal = this.#refuse();
-    traceQuery(query, () => {
-      if (refusal !== undefined) query.reject(refusal);
-      else this.#dispatch(query);
-    });
+    this.#begin(query);
   }
 
   /** @param {Query} query */

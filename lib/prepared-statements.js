@@ -296,7 +296,7 @@ class PreparedStatements {
     if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
     statement.isClosed = true;
     // Nobody waits for it, but its Sync must find its slot.
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, 'DEALLOCATE'));
     ticks.writeClose(id, slot, statement.id);
     this.#syncs.endAlone(slot);
   }

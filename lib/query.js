@@ -5,6 +5,7 @@
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
 const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
+const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { types } = require('./types');
@@ -45,7 +46,7 @@ class Query {
   batch = undefined;
   /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
   group = undefined;
-  /** Whether it may be a member of one, and with whom. @type {false | 'reads' | 'all'} */
+  /** Whether it may be a member of one. */
   sharesSync = false;
   /** It was a member of one that failed. */
   wasUndone = false;
@@ -82,6 +83,8 @@ class Query {
   wasSkipped = false;
   /** libpq, or the addon, has not taken it. */
   wasNotSent = false;
+  /** The connection was gone before its Execute could be written. */
+  isUnwritten = false;
   /** Full command tag, where it is not one of commandTags. */
   tag = '';
   /**
@@ -134,6 +137,11 @@ class Query {
     this.promise = new Promise((resolve) => {
       this.settle = resolve;
     });
+  }
+
+  /** Whether it is the driver's own: own-statements.js has its deadline. */
+  get isOwn() {
+    return false;
   }
 
   /** @param {any} value */
@@ -278,20 +286,17 @@ class Query {
     this.wasSkipped = true;
   }
 
-  /** With a Sync of its own: the server has said that it does not execute it. What only libpq says proves nothing. */
-  get hasNotBegun() {
-    if (this.wasNotSent) return true;
-    return this.parseFailed && this.hasFailed && !this.wasSkipped && !this.wasFatal;
-  }
-
   /**
    * @param {number} reason
    * @param {number} detail
    * @returns {boolean} whether no other event comes for it
    */
   notSent(reason, detail) {
-    // The Sync of its group comes or goes for all of them.
-    if (reason === notSentReason.connectionGone) return this.group === undefined;
+    if (reason === notSentReason.connectionGone) {
+      if (detail === 0) this.isUnwritten = true;
+      // The Sync of its group comes or goes for all of them.
+      return this.group === undefined;
+    }
     this.wasNotSent = true;
     if (reason === notSentReason.tooLarge) {
       this.error ??= tooLargeError();
@@ -318,7 +323,7 @@ class Query {
 
   /** It was not sent, and no other event comes for it. */
   dropped() {
-    this.connection.onNotSent(this);
+    this.connection.onNotSent(this, ofUnsent([this]));
   }
 
   /** @param {Query[]} queries gets those that the connection takes with it */
@@ -339,6 +344,7 @@ class Query {
     this.hasFailed = false;
     this.wasSkipped = false;
     this.wasNotSent = false;
+    this.isUnwritten = false;
     this.tag = '';
   }
 
@@ -388,13 +394,20 @@ function copyError() {
   );
 }
 
-/** Stands in a slot whose answer nobody waits for. */
+/** Stands in the slot of a statement of the driver's own that settles no promise. */
 class Housekeeping {
   group = undefined;
-  /** @param {Connection} connection @param {() => void} [onAnswered] after its delivery */
-  constructor(connection, onAnswered) {
+  isOwn = true;
+  /**
+   * @param {Connection} connection
+   * @param {string} text
+   * @param {() => void} [onAnswered] after its delivery
+   */
+  constructor(connection, text, onAnswered) {
     this.connection = connection;
+    this.text = text;
     this.onAnswered = onAnswered;
+    connection.ownDeadline.watch();
   }
   addRows() {}
   complete() {}

@@ -14,7 +14,12 @@ const { Scanner, isWordStart } = require('./sql-scanner');
  * @typedef {'none' | 'session' | 'schema'} SchemaChange
  */
 
-/** Statements that the planner takes: their parse analysis is all over before anything of them runs. */
+/**
+ * Statements that the planner takes: their parse analysis is all over before anything of them runs. And of
+ * these alone the server makes sure that a prepared statement keeps the columns that it had
+ * (RevalidateCachedQuery); those of FETCH, EXECUTE or CALL are of the cursor, statement or procedure that
+ * has the name now.
+ */
 const PLANNED = new Set([
   ...['SELECT', 'WITH', 'VALUES', 'TABLE', 'INSERT', 'UPDATE', 'DELETE', 'MERGE'],
 ]);
@@ -197,11 +202,6 @@ function isTagOfDdl(tag) {
   return /^(?:ALTER|CREATE|DROP|IMPORT) /.test(tag);
 }
 
-/** @param {string} text */
-function isPlanned(text) {
-  return PLANNED.has(firstKeyword(new Scanner(text)));
-}
-
 /**
  * Whether the columns of its result are those that a table happens to have: ADD COLUMN changes them.
  * @param {string} text
@@ -216,4 +216,4 @@ function hasOpenColumns(text) {
   return /\btable\b/i.test(text);
 }
 
-module.exports = { findSchemaChange, hasOpenColumns, isPlanned, isTagOfDdl };
+module.exports = { PLANNED, findSchemaChange, hasOpenColumns, isTagOfDdl };

@@ -2,23 +2,20 @@
 
 // What is known of an SQL text, whatever connection it runs on: its class, how
 // often it was used, how long it takes, and what was learned of the schema. One
-// for each pool or lone client, kept bounded. Called by client.js and pool.js; statement-cache.js holds what one
-// connection has prepared.
+// for each pool or lone client, kept bounded. Called by client.js and pool.js;
+// statement-cache.js holds what one connection has prepared.
 
+const { Catalog } = require('./catalog');
 const { callsKnownFunctionsOnly } = require('./known-functions');
-const { findSchemaChange, hasOpenColumns, isPlanned } = require('./schema-change');
-const { splitStatements } = require('./split-statements');
+const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
+const { readStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
+const { isTransactional } = require('./transactional');
 
 const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
-
-/** Procedures and DO blocks may COMMIT; the others work in several transactions. */
-const COMMITS_INSIDE = /^(?:CALL|DO|VACUUM|CLUSTER|REINDEX|REPACK)$/;
-const CONCURRENTLY = /\bconcurrently\b/i;
-const HEAD_LENGTH = 256;
 
 /** After it has failed, which it may do again. */
 const USES_ALONE = 64;
@@ -31,7 +28,7 @@ const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
 /**
  * What a statement does to tables, as its command tag told: 'other' is not one
- * of the five that everybody uses.
+ * of the five that everybody uses. For 'read' that goes by its text, too: see onlyReads().
  * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
  */
 
@@ -44,11 +41,6 @@ const EFFECTS = {
   MERGE: 'write',
 };
 
-/** @param {{ text: string, class: import('./statement-class').StatementClass }} info */
-function isConcurrent(info) {
-  return info.class.kind === 'alone' && CONCURRENTLY.test(info.text.slice(0, HEAD_LENGTH));
-}
-
 class StatementInfo {
   /** @type {boolean | undefined} */
   #hasOpenColumns = undefined;
@@ -59,15 +51,17 @@ class StatementInfo {
     /** What was prepared of it under another number is given up: an error has cast doubt on it. */
     this.epoch = epoch;
     this.class = classifyStatement(text);
-    const statements = splitStatements(text);
+    const { texts, isSure } = readStatements(text);
     /** More than one, which only the simple protocol takes. */
-    this.isSeveral = statements.length > 1;
-    const classes = this.isSeveral ? statements.map(classifyStatement) : [this.class];
-    this.touchesSession = classes.some(({ kind }) => kind === 'session');
+    this.isSeveral = texts.length > 1;
+    /** The server may find other statements in it than are found here. */
+    this.isDoubtful = this.isSeveral && !isSure;
+    const classes = this.isSeveral ? texts.map(classifyStatement) : [this.class];
+    this.touchesSession = this.isDoubtful || classes.some(({ touchesSession }) => touchesSession);
     /** The COPY protocol would come in the middle. */
     this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
-    this.touchesTransaction = classes.some(({ kind }) => kind === 'transaction');
-    this.schemaChange = findSchemaChange(statements);
+    this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
+    this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
     this.uses = 0;
     /** It takes all prepared statements away. */
     this.dropsStatements =
@@ -75,22 +69,28 @@ class StatementInfo {
     /** What is sent behind it may not execute what was prepared before it. */
     this.isWatched =
       this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
-    /** Parts of it may be committed though it fails. */
-    this.mayCommitInside = classes.some(({ keyword }) => COMMITS_INSIDE.test(keyword));
-    if (this.isSeveral) this.mayCommitInside ||= this.touchesTransaction;
-    else this.mayCommitInside ||= isConcurrent(this);
+    /** Parts of it may be committed though it fails, or does not come to its end. */
+    this.mayCommitInside =
+      this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
+    /** Locks of the session are no part of a transaction. */
+    this.outlastsRollback = classes.some(({ takesLocks }) => takesLocks);
+    /** Parts of it may last though it fails, or its transaction is never committed. */
+    this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
     /** What it costs the server, in ms; -1 while unknown. */
     this.averageMillis = -1;
     /** @type {Effect} */
     this.effect = 'unknown';
+    /** By which names of the catalog it was judged last, and how. @type {import('./known-functions').CatalogNames | undefined} */
+    this.judgedBy = undefined;
+    this.isHarmless = false;
     /** Rows of its last result. */
     this.rows = 0;
     /** The server has told right how many they were, which not every engine does. */
     this.isCounted = false;
     /** So many of its next uses get no company in their Sync. */
     this.usesAlone = 0;
-    /** A pooler executes something older for it. */
-    this.isNeverPrepared = false;
+    /** Its columns may change without an error, or a pooler executes something older for it. */
+    this.isNeverPrepared = !PLANNED.has(this.class.keyword);
   }
 
   /** The columns of its result are those that a table happens to have. */
@@ -101,7 +101,7 @@ class StatementInfo {
 
   /** An error at a place in its text comes from its analysis, before anything of it runs. */
   get isAnalyzedFirst() {
-    return !this.isSeveral && isPlanned(this.text);
+    return !this.isSeveral && PLANNED.has(this.class.keyword);
   }
 
   /** It would have others run twice. */
@@ -121,6 +121,18 @@ class StatementInfo {
     }
   }
 
+  /**
+   * What its text seems to do, it does.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  onlyReads(names) {
+    if (this.judgedBy !== names) {
+      this.judgedBy = names;
+      this.isHarmless = this.effect === 'read' && callsKnownFunctionsOnly(this.text, names);
+    }
+    return this.isHarmless;
+  }
+
   /** @param {import('./result').Result} result */
   learnCount({ command, rowCount, rows }) {
     if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
@@ -134,6 +146,8 @@ class StatementInfo {
 }
 
 class StatementRegistry {
+  /** What the database makes of texts. */
+  catalog = new Catalog();
   /** What was prepared under another number is given up: the schema may have changed since. */
   schemaEpoch = 0;
   #doubts = 0;
@@ -146,9 +160,10 @@ class StatementRegistry {
     return this.#infos.get(text) ?? this.#add(text);
   }
 
-  /** Everything is prepared anew, on every connection, at its next use. */
+  /** Somebody has committed DDL, or may have: everything is prepared anew, on every connection, at its next use. */
   renewAll() {
     ++this.schemaEpoch;
+    this.catalog.onSchemaChange();
   }
 
   /** What is prepared of this text is, on every connection. @param {StatementInfo} info */

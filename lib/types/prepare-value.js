@@ -5,7 +5,8 @@
 // parameter's index to the errors thrown here. Where `pg` would send text that nobody wants (the
 // source of a function, an invalid date), this throws instead.
 
-const { isAnyArrayBuffer, isDate } = require('node:util/types');
+const { isDate } = require('node:util/types');
+const { isBytes, toBytes } = require('../bytes');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
 /** @typedef {(value: unknown) => Prepared} Prepare */
@@ -63,23 +64,6 @@ function dateToText(date, asUtc) {
     (zone % 60 === 0 ? '' : `:${pad(zone % 60)}`) +
     (isBeforeChrist ? ' BC' : '')
   );
-}
-
-/**
- * @param {ArrayBufferView | ArrayBufferLike} value
- * @returns {Buffer} the same memory, not a copy
- */
-function toBuffer(value) {
-  if (Buffer.isBuffer(value)) return value;
-  if (ArrayBuffer.isView(value)) {
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  }
-  return Buffer.from(value);
-}
-
-/** @param {unknown} value @returns {value is ArrayBufferView | ArrayBufferLike} */
-function isBytes(value) {
-  return ArrayBuffer.isView(value) || isAnyArrayBuffer(value);
 }
 
 /**
@@ -185,7 +169,7 @@ function prepare(value, options, path) {
     default:
   }
   if (value === null || typeof value !== 'object') return null;
-  if (isBytes(value)) return toBuffer(value);
+  if (isBytes(value)) return toBytes(value);
   if (isDate(value)) return dateToText(value, Boolean(options?.parseInputDatesAsUTC));
   if (Array.isArray(value)) return arrayToText(value, options, path);
   const { toPostgres } = /** @type {{ toPostgres?: (prepare: Prepare) => unknown }} */ (value);

@@ -10,6 +10,9 @@ const { newStatement } = require('./statements');
 const { describe, nameOutcome, objection, toldByError } = require('./verdicts');
 
 const DETAIL_LENGTH = 400;
+/** After this long whatever an action waits for hangs. */
+const PATIENCE_MILLIS = 12_000;
+const LATE = Symbol('late');
 
 class Action {
   /**
@@ -61,6 +64,28 @@ class Action {
     if (how < 0.4) return;
     if (how < 0.7) await new Promise(setImmediate);
     else await delay(this.random.small(0, 30));
+  }
+
+  /**
+   * Waits for it, but not for ever.
+   * @template T
+   * @param {string} what
+   * @param {PromiseLike<T>} promise
+   * @param {number} [millis]
+   * @returns {Promise<T | undefined>} undefined when it is pending after that time
+   */
+  async inTime(what, promise, millis = PATIENCE_MILLIS) {
+    const controller = new AbortController();
+    const late = delay(millis, LATE, { signal: controller.signal });
+    late.catch(() => {});
+    try {
+      const value = await Promise.race([promise, late]);
+      if (value !== LATE) return /** @type {T} */ (value);
+      this.fault(`${what} is pending after ${millis} ms`);
+      return undefined;
+    } finally {
+      controller.abort();
+    }
   }
 
   /**

@@ -11,6 +11,7 @@ class Entry {
   history = [];
   startedAt = performance.now();
   isOver = false;
+  hasFault = false;
 
   /** @param {Journal} journal @param {string} name @param {string} kind */
   constructor(journal, name, kind) {
@@ -28,6 +29,7 @@ class Entry {
 
   /** @param {string} message */
   fault(message) {
+    this.hasFault = true;
     this.log(`FAULT ${message}`);
     this.journal.fault(`${this.name} ${this.kind}: ${message}`, this);
   }

@@ -5,19 +5,20 @@
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');
-const { THEMES, actionsFor } = require('./actions');
+const { THEMES, actionsFor, actionsOf, kindsFor } = require('./actions');
 const { checkSession } = require('./actions/sessions');
 const { Action } = require('./action');
 const { Ledger } = require('./ledger');
 const { Notices } = require('./notices');
 const { ClientPlace, PoolPlace } = require('./places');
+const { planted } = require('./planted');
 const { pooler } = require('./pooler');
 const { Random } = require('./random');
 const { PREFIX } = require('./schema');
 const { Storm, StormyRelay } = require('./storm');
 
 /** After which a round's parts choose. */
-const [OPTIONS, WEATHER, WORKERS, CUTS] = [1, 2, 3, 4];
+const [OPTIONS, WEATHER, WORKERS, CUTS, KINDS] = [1, 2, 3, 4, 5];
 const REST_MILLIS = 15000;
 
 class Round {
@@ -39,8 +40,9 @@ class Round {
    * @param {number} number of the round
    * @param {import('./journal').Journal} journal
    * @param {import('./schema').Outside} outside
+   * @param {string} [only] one kind of action
    */
-  constructor(seed, number, journal, outside) {
+  constructor(seed, number, journal, outside, only) {
     this.#seed = [seed, number];
     this.number = number;
     this.journal = journal;
@@ -49,15 +51,16 @@ class Round {
     this.random = new Random(...this.#seed, OPTIONS);
     this.isStormy = this.random.chance(0.65);
     this.theme = this.random.pick(Object.keys(THEMES));
-    this.actions = actionsFor(this.theme);
+    this.kinds = only === undefined ? kindsFor(number, new Random(...this.#seed, KINDS)) : [only];
+    this.actions = only === undefined ? actionsFor(this.theme, this.kinds) : actionsOf(only);
     this.workerCount = this.random.small(1, this.theme === 'waiting' ? 4 : 24);
     this.actionCount = this.random.int(4, 30);
   }
 
   describe() {
     const weather = this.isStormy ? 'stormy' : 'calm';
-    const { number, theme, workerCount, actionCount } = this;
-    return `round ${number}: ${theme}, ${weather}, ${workerCount} workers, ${actionCount} actions each`;
+    const { number, theme, kinds, workerCount, actionCount } = this;
+    return `round ${number}: ${[theme, ...kinds].join(' + ')}, ${weather}, ${workerCount} workers, ${actionCount} actions each`;
   }
 
   async run() {
@@ -86,7 +89,8 @@ class Round {
 
   /** @param {number} worker */
   async #work(worker) {
-    for (let index = 0; index < this.actionCount; ++index) {
+    // Behind a fault nothing new begins: it is told with what led there.
+    for (let index = 0; index < this.actionCount && this.journal.faultCount === 0; ++index) {
       const random = new Random(...this.#seed, WORKERS, worker, index);
       const run = random.weighted(this.actions);
       const pool = random.pick(this.pools);
@@ -102,6 +106,7 @@ class Round {
    */
   async #act(name, run, pool, random) {
     const action = new Action(this, random, this.journal.begin(name, run.name));
+    this.journal.count('actions', run.name);
     action.log(pool.describe());
     try {
       await run(action, pool);
@@ -197,6 +202,7 @@ class Round {
 
   async #compare() {
     for (const fault of this.notices.close()) this.journal.fault(fault);
+    for (const { message, entry } of planted.close()) this.journal.fault(message, entry);
     const { units } = this.ledger;
     for (const { told } of units) this.journal.count('told', told);
     const counts = await this.outside.countEffects();

@@ -6,7 +6,9 @@
 const { setTimeout: delay } = require('node:timers/promises');
 const { parseArgs } = require('node:util');
 const { startDatabase } = require('../../scripts/database');
+const { KIND_NAMES } = require('./actions');
 const { Journal } = require('./journal');
+const { planted } = require('./planted');
 const { Round } = require('./round');
 const { Outside } = require('./schema');
 const { SCHEMA } = require('../support/connect');
@@ -16,6 +18,7 @@ const USAGE = `npm run test:stress -- [options]
   --seed N      which random choices; printed first and last. Default: another one each time
   --seconds S   for so long new rounds begin. Default: 60
   --round R     this round alone, of the seed
+  --only KIND   this kind of actions alone: traffic, ${KIND_NAMES.join(', ')}
   --rounds R    so many rounds, however long they take
   --patience S  seconds after which an action hangs. Default: 60
   --quiet       no line for each round
@@ -30,6 +33,7 @@ const { values: given } = parseArgs({
     round: { type: 'string' },
     rounds: { type: 'string' },
     patience: { type: 'string', default: '60' },
+    only: { type: 'string' },
     pooler: { type: 'string' },
     quiet: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -40,7 +44,8 @@ const SETTINGS = {
   max_connections: 400,
   deadlock_timeout: '50ms',
   log_min_messages: 'fatal',
-  max_prepared_transactions: 0,
+  max_prepared_transactions: 50,
+  allow_in_place_tablespaces: 'on',
 };
 /** The process must end by itself within so long, when all is closed. */
 const EXIT_MILLIS = 15000;
@@ -75,8 +80,10 @@ async function giveUp(hanging, outside) {
 function end() {
   if (journal.faultCount > 0) {
     console.log(journal.describeFaults());
-    const more = given.pooler ? ` --pooler ${given.pooler}` : '';
-    console.log(`Again: npm run test:stress -- --seed ${seed} --round ${current?.number}${more}`);
+    const more = ['pooler', 'only'].map((name) => (given[name] ? ` --${name} ${given[name]}` : ''));
+    console.log(
+      `Again: npm run test:stress -- --seed ${seed} --round ${current?.number}${more.join('')}`,
+    );
     process.exitCode = 1;
   }
   console.log(journal.summary().join('\n'));
@@ -87,6 +94,10 @@ async function main() {
   if (given.help) {
     console.log(USAGE);
     return;
+  }
+  if (given.only !== undefined && !['traffic', ...KIND_NAMES].includes(given.only)) {
+    console.error(USAGE);
+    process.exit(2);
   }
   console.log(`seed ${seed}`);
   const patienceMillis = 1000 * readNumber(given.patience, 60);
@@ -99,7 +110,9 @@ async function main() {
 
   const onStray = (what) => (error) => journal.fault(`${what}: ${error?.stack ?? error}`);
   process.on('unhandledRejection', onStray('unhandled rejection'));
-  process.on('uncaughtException', onStray('uncaught exception'));
+  process.on('uncaughtException', (error) => {
+    if (!planted.take(error)) onStray('uncaught exception')(error);
+  });
   process.on('warning', (warning) => {
     // Functions take away what the pooler has prepared.
     if (pooler.isThere && /** @type {any} */ (warning).code === 'PG_CONDUIT_POOLER') return;
@@ -124,7 +137,7 @@ async function main() {
   watch.unref();
 
   for (let number = first; isMore(number) && journal.faultCount === 0; ++number) {
-    current = new Round(seed, number, journal, outside);
+    current = new Round(seed, number, journal, outside, given.only);
     if (!given.quiet) console.log(current.describe());
     await current.run();
   }
@@ -142,6 +155,6 @@ async function main() {
 
 main().catch((error) => {
   console.error(error);
-  console.log(`seed ${seed}`);
+  end();
   process.exit(1);
 });

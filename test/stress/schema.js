@@ -35,10 +35,24 @@ const OBJECTS = `
       insert into ${SCHEMA}.effects values ($2);
       if $3 then raise 'raised on purpose'; end if;
     end $$;
+  create procedure commits_into(name text) language plpgsql as $$
+    begin
+      execute format('insert into ${SCHEMA}.%I values (1)', name);
+      commit;
+      perform pg_sleep(0.01);
+    end $$;
+  create function noisy(int) returns int language plpgsql as $$
+    begin
+      insert into ${SCHEMA}.effects values ($1);
+      raise notice 'noise of %', $1;
+      return $1;
+    end $$;
   create function forget_statements() returns int language plpgsql as
     $$ begin execute 'deallocate all'; return 1; end $$;`;
 
 const PREFIX = 'conduit_stress';
+/** Sessions that the storm does not touch. */
+const CALM = `${PREFIX}_calm`;
 
 class Outside extends Observer {
   /** @type {Promise<any>} */
@@ -97,4 +111,4 @@ class Outside extends Observer {
   }
 }
 
-module.exports = { Outside, PREFIX };
+module.exports = { CALM, Outside, PREFIX };

@@ -5,6 +5,7 @@
 
 const { setTimeout: delay } = require('node:timers/promises');
 const { Relay } = require('../support/relay');
+const { CALM } = require('./schema');
 
 const MAX_PIECE_BYTES = 4000;
 
@@ -141,7 +142,8 @@ class Storm {
 
   async #terminate() {
     const { journal, outside } = this.#round;
-    const sessions = await outside.sessions();
+    const all = await outside.sessions();
+    const sessions = all.filter(({ application_name }) => !application_name.startsWith(CALM));
     if (sessions.length === 0) return;
     const { pid, query } = this.#random.pick(sessions);
     journal.noteWeather(`terminate ${pid}: ${query.slice(0, 60)}`);

@@ -3,13 +3,21 @@
 // The kinds of actions that clients choose from, and how often.
 
 const { bySignal, byTime } = require('./cancels');
+const { committing } = require('./committing');
 const { copyFrom, copyRows, copyTo } = require('./copies');
 const { listen, notify, notifyInTransaction } = require('./notifications');
+const { sameAsPg } = require('./oracle');
 const { batch, burst, cheapBurst, one, procedure, refusals } = require('./queries');
 const { stream } = require('./rows');
+const { roles } = require('./roles');
 const { openScript, script } = require('./scripts');
 const { borrow, ownClient, sharedSession } = require('./sessions');
+const { throwing } = require('./throwing');
 const { transaction } = require('./transactions');
+const { deadlines } = require('./deadlines');
+const { queriesFromWithin, rejectingHooks, throwingEvents } = require('./hooks');
+const { migrate } = require('./migrations');
+const { hiding, lockstep, namesakes } = require('./names');
 const { pooler } = require('../pooler');
 
 /** Several at once, of one client. */
@@ -22,8 +30,10 @@ async function together(action, pool) {
   await Promise.all(runs);
 }
 
-/** @type {[run: (action: any, place: any) => Promise<void>, weight: number][]} */
-const ACTIONS = [
+/** @typedef {[run: (action: any, place: any) => Promise<void>, weight: number][]} Weighted */
+
+/** What clients do all the time. @type {Weighted} */
+const TRAFFIC = [
   [one, 10],
   [burst, 8],
   [cheapBurst, 8],
@@ -48,8 +58,61 @@ const ACTIONS = [
   [together, 4],
 ];
 
+/**
+ * What else happens, beside the traffic: each round has one of these kinds for certain, in turn, and
+ * some by chance.
+ * @type {Record<string, Weighted>}
+ */
+const KINDS = {
+  migrations: [
+    [migrate, 4],
+    [hiding, 2],
+    [namesakes, 2],
+    [lockstep, 1],
+  ],
+  roles: [[roles, 1]],
+  oracle: [[sameAsPg, 1]],
+  committing: [[committing, 1]],
+  deadlines: [[deadlines, 1]],
+  throwing: [
+    [throwing, 4],
+    [throwingEvents, 1],
+    [rejectingHooks, 2],
+    [queriesFromWithin, 1],
+  ],
+};
+/** What a pooler, or one that shares its sessions, cannot do. @type {Record<string, () => boolean>} */
+const IMPOSSIBLE = {
+  migrations: () => pooler.isThere,
+  throwing: () => pooler.isThere,
+  roles: () => pooler.isThere,
+  oracle: () => pooler.isThere,
+  committing: () => pooler.isThere,
+  deadlines: () => pooler.isThere,
+};
+
+const KIND_NAMES = Object.keys(KINDS);
+
+function possibleKinds() {
+  return KIND_NAMES.filter((kind) => !IMPOSSIBLE[kind]?.());
+}
+
 function possibleActions() {
-  return ACTIONS.filter(([run]) => run !== listen || !pooler.sharesSessions);
+  return TRAFFIC.filter(([run]) => run !== listen || !pooler.sharesSessions);
+}
+
+/**
+ * The kinds of a round.
+ * @param {number} number of the round
+ * @param {import('../random').Random} random
+ * @returns {string[]}
+ */
+function kindsFor(number, random) {
+  const possible = possibleKinds();
+  return possible.filter((_, index) => {
+    const isBesides = random.chance(KIND_BESIDES);
+    return index === number % possible.length || isBesides;
+  });
 }
 
 /** What a round has more of, so that its kinds meet each other often. */
@@ -62,13 +125,39 @@ const THEMES = {
   notifications: [listen, notify, notifyInTransaction],
 };
 const OFTENER = 8;
+/** How likely a round has one more kind, and which part of its actions one of the kinds is. */
+const KIND_BESIDES = 0.15;
+const KIND_SHARE = 0.06;
 
-/** @param {keyof typeof THEMES} theme @returns {typeof ACTIONS} */
-function actionsFor(theme) {
-  return possibleActions().map(([run, weight]) => [
+/**
+ * @param {keyof typeof THEMES} theme
+ * @param {readonly string[]} kinds
+ * @returns {Weighted}
+ */
+function actionsFor(theme, kinds) {
+  /** @type {Weighted} */
+  const traffic = possibleActions().map(([run, weight]) => [
     run,
     THEMES[theme].includes(run) ? OFTENER * weight : weight,
   ]);
+  const share = KIND_SHARE * sumOf(traffic);
+  return kinds.reduce((all, kind) => all.concat(scaled(KINDS[kind], share)), traffic);
 }
 
-module.exports = { THEMES, actionsFor };
+/** One kind alone. @param {string} kind @returns {Weighted} */
+function actionsOf(kind) {
+  return kind === 'traffic' ? possibleActions() : KINDS[kind];
+}
+
+/** @param {Weighted} list */
+function sumOf(list) {
+  return list.reduce((sum, [, weight]) => sum + weight, 0);
+}
+
+/** @param {Weighted} list @param {number} share of all of them @returns {Weighted} */
+function scaled(list, share) {
+  const all = sumOf(list);
+  return list.map(([run, weight]) => [run, (weight * share) / all]);
+}
+
+module.exports = { KIND_NAMES, THEMES, actionsFor, actionsOf, kindsFor };
