@@ -322,9 +322,10 @@ class Client extends EventEmitter {
     const known = this.#names.get(name);
     if (known !== undefined) return known === text;
     this.#names.set(name, text);
-    // A text that does not parse leaves it to another.
+    // A text that does not parse leaves it to another; of one that is never prepared nobody tells which it was.
     query.onceSettled(() => {
-      if (query.parseFailed) this.#names.delete(name);
+      const { parseFailed, hasFailed, info } = query;
+      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#names.delete(name);
     });
     return true;
   }
