@@ -399,7 +399,9 @@ describe('A connection that falls silent at a statement of our own', function ()
         const step = Math.min(10_000, millis - now);
         now += step;
         mock.timers.tick(step);
-        await new Promise((resolve) => setImmediate(resolve));
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
       }
       deadline.stop();
       freeSlot(slot);
