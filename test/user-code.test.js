@@ -544,6 +544,54 @@ const REQUESTS = {
   },
 };
 
+describe('a listener that throws', () => {
+  before(resetSchema);
+  afterEach(endAll);
+
+  it('makes no statement of others run twice', async () => {
+    const client = await newClient();
+    await client.query('drop table if exists twice; create table twice (n int, check (n > 0))');
+    const pool = newPool({ max: 1, syncGroup: 'all' });
+    const rounds = Array.from({ length: 40 }, (_, index) => index + 1);
+    const failing = (/** @type {number} */ round) =>
+      `insert into twice (n) values ($1) -- ${round}`;
+    // Known to be cheap, and fails once: its group is undone, and each member sent again.
+    for (const round of rounds) {
+      for (const n of [1, 2, 3]) await pool.query(failing(round), [n]);
+    }
+    await client.query('truncate twice');
+    const outcomes = [];
+    await collectUncaught(async () => {
+      for (const round of rounds) {
+        const stream = client.stream(
+          'select i from pg_sleep(0.004), generate_series(1, 10) as i order by i',
+        );
+        const done = finished(stream);
+        stream.on('data', ({ i }) => {
+          if (i % 5 === 0) throw new Error('thrown by a listener');
+        });
+        for (let each = 0; each < 8; ++each) {
+          const n = each === 5 ? -1 : 8 * round + each;
+          const text = each === 5 ? failing(round) : 'insert into twice (n) values ($1)';
+          outcomes.push(outcomeOf(pool.query(text, [n])).then(({ error }) => [n, error]));
+        }
+        // Everything is sent, and all of the answers come in one delivery.
+        await turn();
+        const until = performance.now() + 15;
+        while (performance.now() < until);
+        await done;
+      }
+      await Promise.all(outcomes);
+    });
+    const { rows } = await client.query('select n, count(*)::int as times from twice group by n');
+    const times = new Map(rows.map((row) => [row.n, row.times]));
+    for (const [n, error] of await Promise.all(outcomes)) {
+      assert.equal(error?.code, n > 0 ? undefined : '23514');
+      assert.equal(times.get(n), n > 0 ? 1 : undefined);
+    }
+  });
+});
+
 describe('a parser', () => {
   before(resetSchema);
   beforeEach(async () => {
