@@ -383,6 +383,9 @@ function copyError() {
   );
 }
 
+/** No parser of the user's has to do with it. @type {TypeSource} */
+const AS_TEXT = { getTypeParser: () => String };
+
 /** Stands in a slot whose answer nobody waits for. */
 class Housekeeping {
   group = undefined;
@@ -402,7 +405,12 @@ class Housekeeping {
     if (this.onRow === undefined || count === 0) return;
     /** @type {any[][]} */
     const rows = [];
-    shape.builder(true, types, 'string')(rows, cells, chunk, cell, count);
+    try {
+      shape.builder(true, AS_TEXT, 'string')(rows, cells, chunk, cell, count);
+    } catch {
+      // Of a server that answers something else nothing is believed.
+      return;
+    }
     this.onRow(rows[0]);
   }
 
