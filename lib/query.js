@@ -424,7 +424,12 @@ class Housekeeping {
     if (this.onRow === undefined || count === 0) return;
     /** @type {any[][]} */
     const rows = [];
-    shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
+    try {
+      shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
+    } catch {
+      // Of a server that answers something else nothing is believed.
+      return;
+    }
     this.onRow(rows[0]);
   }
 

@@ -143,8 +143,7 @@ Napi::Value Connection::JS_PutCopyData(const Napi::CallbackInfo& info) {
   const bool is_bytes = napi_get_typedarray_info(info.Env(), info[0], &type, &length, &data,
                                                  nullptr, nullptr) == napi_ok &&
                         type == napi_uint8_array;
-  const bool put = pipeline_ != nullptr && is_bytes &&
-                   (length == 0 || data != nullptr) &&
+  const bool put = pipeline_ != nullptr && is_bytes && (length == 0 || data != nullptr) &&
                    pipeline_->PutCopyData(static_cast<const char*>(data), length);
   data_->RequestDeliveryIfAny();
   return Napi::Boolean::New(info.Env(), put);
