@@ -50,7 +50,7 @@ class Answers {
    * @param {number} now performance.now()
    */
   onSync(query, transactionStatus, costMillis, now) {
-    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.onTransactionStatus(transactionStatus, 1);
     this.#connection.load.headSince = now;
     if (this.poison !== undefined) {
       this.#reject(query, this.poison());
@@ -58,6 +58,8 @@ class Answers {
     }
     query.info.observe(costMillis);
     this.#outbox.statements.answered(query);
+    if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
+    if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (this.#isInTransaction(query, transactionStatus)) {
       this.#distrust(poisonedError);
       this.#reject(query, poisonedError());
@@ -86,12 +88,14 @@ class Answers {
    */
   onGroupSync(group, transactionStatus, costMillis, now) {
     const { members } = group;
-    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.onTransactionStatus(transactionStatus, members.length);
     this.#connection.load.headSince = now;
     for (const query of members) {
       query.info.observe(costMillis / members.length);
       this.#outbox.statements.answered(query);
+      if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
     }
+    if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
       this.#distrust(poisonedError);
     } else if (members.some(({ isMiscounted }) => isMiscounted)) {
@@ -110,6 +114,10 @@ class Answers {
       members[0].batch?.finish();
       this.#connection.afterSettling();
     }
+  }
+
+  #askFormatsSoon() {
+    this.#connection.afterDelivery(() => this.#outbox.formats.ask());
   }
 
   /** @param {SyncGroup} group @param {number} transactionStatus */

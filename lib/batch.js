@@ -11,8 +11,9 @@ const {
   StatementRefusedError,
 } = require('./errors');
 const { Measure, batchTooLargeError } = require('./parameters');
-const { Query, rejectWithCallerStack } = require('./query');
+const { OWN_DEFAULTS, Query, rejectWithCallerStack } = require('./query');
 const { checkDeadline, readQuery } = require('./query-arguments');
+const { StatementInfo } = require('./statement-registry');
 
 /**
  * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
@@ -36,6 +37,31 @@ class BatchMember extends Query {
     const index = isNobodys ? undefined : this.index;
     if (!isNobodys) this.tellText(error);
     /** @type {Batch} */ (this.batch).reject(error, index);
+  }
+}
+
+const READ_COMMITTED = "set transaction_isolation to 'read committed'";
+/** To others it is nothing that changes their session: it ends with the batch, as SET TRANSACTION does. */
+const HARMLESS = Object.assign(new StatementInfo(READ_COMMITTED), {
+  class: new StatementInfo('select').class,
+  touchesSession: false,
+  touchesTransaction: false,
+  isNeverPrepared: true,
+});
+
+/**
+ * Stands first in a batch whose statements are each to see what is committed when they begin, whatever the
+ * default isolation level is. SET TRANSACTION would do it with a warning of the server, since no BEGIN is there.
+ */
+class ReadCommitted extends BatchMember {
+  constructor() {
+    super(READ_COMMITTED, [], { prepare: false }, OWN_DEFAULTS);
+    this.info = HARMLESS;
+  }
+
+  /** @override without the tag of a SET, which would have the prepared statements given up */
+  completeOther() {
+    this.completeEmpty();
   }
 }
 
@@ -159,7 +185,7 @@ function withIndex(error, index) {
 }
 
 /**
- * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }
+ * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }, or members of our own
  * @param {import('./query').QueryDefaults} defaults
  * @param {any} options signal, timeoutMillis
  * @returns {Batch}
@@ -175,7 +201,10 @@ function readBatch(list, defaults, options) {
   const measure = new Measure();
   // By index, since a hole is wrong too.
   const members = Array.from(list, (item) => {
-    const query = readQuery(item, undefined, undefined, defaults, BatchMember);
+    const query =
+      item instanceof BatchMember
+        ? item
+        : readQuery(item, undefined, undefined, defaults, BatchMember);
     if (query.signal !== undefined || query.timeoutMillis !== undefined) {
       query.refusal ??= new ParameterError(
         'a statement of a batch cannot be given up by itself: pass signal and timeoutMillis to batch()',
@@ -196,4 +225,4 @@ function readBatch(list, defaults, options) {
   return batch;
 }
 
-module.exports = { Batch, readBatch };
+module.exports = { Batch, BatchMember, ReadCommitted, readBatch };

@@ -59,8 +59,13 @@ class Connection {
   isShared = false;
   processID = 0;
   serverVersion = 0;
-  /** PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. */
+  /**
+   * PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. Never a guess:
+   * savepoints and transactions are begun by it.
+   */
   transactionStatus = 0;
+  /** Statements in flight that are no queries: none of them opens or ends a transaction. */
+  #housekeeping = 0;
   /** Settled since it was connected. */
   settled = 0;
   /** What ran on it, since this was last cleared, may have left something behind. */
@@ -91,6 +96,8 @@ class Connection {
   #ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #dropTimer = undefined;
+  /** @type {(() => void)[]} */
+  #idleWaiters = [];
   /** @type {(() => void)[]} */
   #whenClosed = [];
 
@@ -176,7 +183,10 @@ class Connection {
     this.state = 'ready';
     this.load.headSince = performance.now();
     this.#handshake?.succeed();
-    delivery.afterDelivery(() => this.#outbox.sendHeld());
+    delivery.afterDelivery(() => {
+      this.#outbox.formats.begin();
+      this.#outbox.sendHeld();
+    });
   }
 
   /** @param {number} millis */
@@ -301,6 +311,49 @@ class Connection {
     this.afterSettling();
   }
 
+  // --- The transaction --------------------------------------------------------
+
+  /**
+   * What a Sync has told, which holds if nothing was sent behind it. Something may have been since it was read.
+   * @param {number} status PQTransactionStatusType, or -1: something was behind it then
+   * @param {number} count of the queries that it ends
+   */
+  onTransactionStatus(status, count) {
+    const isLast = this.load.sent <= count && this.#housekeeping === 0;
+    this.transactionStatus = isLast ? status : -1;
+  }
+
+  /** @param {() => void} write something of our own that nobody waits for */
+  whenPipelining(write) {
+    this.#outbox.whenPipelining(write);
+  }
+
+  housekeepingSent() {
+    ++this.#housekeeping;
+    this.ownDeadline.watch();
+  }
+
+  /** @param {number} status as onTransactionStatus() has it */
+  housekeepingSynced(status) {
+    --this.#housekeeping;
+    if (status !== -1 && this.load.sent === 0 && this.#housekeeping === 0) {
+      this.transactionStatus = status;
+    }
+  }
+
+  /** Whether nobody can say yet if a transaction is open. */
+  get mayBeInTransaction() {
+    return this.transactionStatus === -1 && this.hasTouchedTransaction;
+  }
+
+  /** @returns {Promise<void>} transactionStatus is known, or the connection closed */
+  async whenStatusKnown() {
+    while (this.transactionStatus === -1 && this.state !== 'closed') {
+      await this.whenQuiet();
+      if (this.transactionStatus === -1) await this.#outbox.learnTransactionStatus();
+    }
+  }
+
   // --- Giving up --------------------------------------------------------------
 
   /**
@@ -333,9 +386,26 @@ class Connection {
     });
   }
 
-  /** A cancel that is under way has ended. */
-  async whenCancelled() {
-    await this.cancellation?.done;
+  /**
+   * Nothing is in flight and no cancel is under way, or it is closed.
+   * @returns {Promise<void>}
+   */
+  async whenQuiet() {
+    while (this.state !== 'closed' && (this.inFlight > 0 || this.cancellation !== undefined)) {
+      if (this.cancellation !== undefined) await this.cancellation.done;
+      else await this.#whenIdle();
+    }
+  }
+
+  /** @returns {Promise<void>} */
+  #whenIdle() {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+    });
+  }
+
+  #tellIdle() {
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /** @param {boolean} ok */
@@ -488,8 +558,9 @@ class Connection {
     if (this.cancellation !== undefined) {
       delivery.afterDelivery(() => this.cancellation?.advance());
     }
-    if (this.inFlight === 0 && this.state === 'ending') {
-      delivery.afterDelivery(() => this.#finish());
+    if (this.inFlight === 0) {
+      if (this.state === 'ending') delivery.afterDelivery(() => this.#finish());
+      if (this.#idleWaiters.length > 0) this.#tellIdle();
     }
     this.#owner.onSettled();
   }
@@ -572,6 +643,7 @@ class Connection {
     this.cancellation?.end();
     if (lost !== undefined) this.#owner.onLost(lost);
     this.#owner.onClosed();
+    this.#tellIdle();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }
 }

@@ -43,16 +43,17 @@ function unpreparedFlags(types) {
  * Of a utility statement it makes no such promise.
  * @param {Statement} statement
  * @param {TypeSource} types
+ * @param {import('./session-formats').SessionFormats} formats
  * @returns {number}
  */
-function preparedFlags(statement, types) {
+function preparedFlags(statement, types, formats) {
   const { shape } = statement;
   if (shape === undefined) return unpreparedFlags(types);
   const epoch = getTypesEpoch();
   if (types === defaultTypes && statement.flagsEpoch === epoch) return statement.flags;
   let flags = 0;
   if (shape.hasCustomParser(types)) flags = flag.rawText;
-  else if (shape.isBinaryDecodable) flags = flag.binary;
+  else if (shape.isBinaryDecodable && formats.allowsBinary(shape)) flags = flag.binary;
   if (types === defaultTypes) {
     statement.flagsEpoch = epoch;
     statement.flags = flags;

@@ -233,7 +233,8 @@ class Dispatcher {
       member.connection.destroy();
       return;
     }
-    await member.connection.whenCancelled();
+    // What the borrower has left in flight is nobody's to wait behind.
+    await member.connection.whenQuiet();
     const isUsable = await member.reset(this.#owner.hasSetUp());
     if (!this.#connections.members.has(member)) return;
     member.endLoan();

@@ -38,7 +38,9 @@ class Gathering {
 
   /** @returns {Query[]} all of them, text by text */
   takeAll() {
-    const all = [...this.#lots.values()].flat();
+    /** @type {Query[]} */
+    const all = [];
+    for (const lot of this.#lots.values()) for (const query of lot) all.push(query);
     this.#lots.clear();
     this.size = 0;
     return all;

@@ -111,7 +111,7 @@ const SETTINGS = {
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
-  statementMaxAgeSeconds: { check: orNever, default: 60 },
+  statementMaxAgeSeconds: { check: orNever, default: 30 },
   query_timeout: { check: millisOrFalse, default: 0 },
   max: { check: integer(1, 10000), default: 10 },
   min: { check: integer(0, 10000), default: 0 },

@@ -13,6 +13,7 @@ const { Gathering } = require('./gathering');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
+const { SessionFormats } = require('./session-formats');
 const { SyncCandidates } = require('./sync-candidates');
 const { SyncGroup, SyncWriter } = require('./sync-groups');
 const ticks = require('./tick-buffer');
@@ -40,6 +41,8 @@ const MAX_GATHERED = 128;
 /** Name of a savepoint. */
 const GUARD = 'pg_conduit_read';
 
+/** PQTRANS_IDLE */
+const IDLE = 0;
 /** PQTRANS_INTRANS */
 const IN_TRANSACTION = 2;
 
@@ -61,6 +64,11 @@ class Outbox {
   #asides = 0;
   /** @type {(() => void) | undefined} */
   #whenNoAsides = undefined;
+  /** @type {(() => void)[]} */
+  #whenPipelining = [];
+  /** @type {Promise<void> | undefined} */
+  #learning = undefined;
+  #onLearned = () => {};
   /** What ends the savepoint of a query that was read. @type {string[] | undefined} */
   #guardEnd = undefined;
 
@@ -76,6 +84,16 @@ class Outbox {
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
+    this.formats = new SessionFormats(
+      connection,
+      this.statements.cache,
+      (text, onAnswered, onRow) => {
+        if (!this.#canSendAside) return false;
+        // Behind something else it must not keep that from being cancelled.
+        this.#sendAside(text, onAnswered, onRow, this.#load.sent === 0);
+        return true;
+      },
+    );
   }
 
   /** @param {Query} query that may run on this connection */
@@ -105,6 +123,7 @@ class Outbox {
       this.#solo !== undefined ||
       this.#guardEnd !== undefined ||
       (work.runsSolo && this.#load.sent > 0) ||
+      this.#mustLearn(work) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work)
@@ -120,7 +139,7 @@ class Outbox {
 
   /** @param {Query | Batch} work that may be sent now */
   #place(work) {
-    if (work.sharesSync && this.#load.hasMany) {
+    if (work.sharesSync && this.#load.isBehindMany) {
       this.#gather(/** @type {Query} */ (work));
       return;
     }
@@ -159,15 +178,17 @@ class Outbox {
 
   /** @param {Query[]} gathered text by text @returns {boolean} whether nothing of it has to wait for bytes to leave */
   #sendAll(gathered) {
-    for (const [index, query] of gathered.entries()) {
-      if (this.#isTooMuch(query)) {
-        this.#held.push(...gathered.slice(index));
-        return false;
+    let isAll = true;
+    for (const query of gathered) {
+      if (!isAll || this.#isTooMuch(query)) {
+        isAll = false;
+        this.#held.push(query);
+      } else {
+        this.#load.unhold(query);
+        this.#send(query);
       }
-      this.#load.unhold(query);
-      this.#send(query);
     }
-    return true;
+    return isAll;
   }
 
   /** @param {Query | Batch} work */
@@ -183,6 +204,10 @@ class Outbox {
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
       if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
+      if (this.#mustLearn(first)) {
+        this.learnTransactionStatus();
+        return;
+      }
       const next = /** @type {Query | Batch} */ (this.#held.shift());
       this.#load.unhold(next);
       this.#place(next);
@@ -243,20 +268,55 @@ class Outbox {
     return isWaiting;
   }
 
-  /** @param {string} text of our own @param {() => void} [onAnswered] */
-  #sendAside(text, onAnswered) {
-    ++this.#asides;
+  /**
+   * @param {string} text of our own
+   * @param {() => void} [onAnswered]
+   * @param {(row: any[]) => void} [onRow]
+   * @param {boolean} [isGuarded] no signal is sent before it is answered
+   */
+  #sendAside(text, onAnswered, onRow, isGuarded = true) {
+    if (isGuarded) ++this.#asides;
     const answered = () => {
-      --this.#asides;
+      if (isGuarded) --this.#asides;
       onAnswered?.();
       const signal = this.#whenNoAsides;
       if (this.#asides > 0 || signal === undefined) return;
       this.#whenNoAsides = undefined;
       signal();
     };
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
+  }
+
+  /**
+   * Whether a query must wait until it is known if it runs in a transaction. The Syncs in front of it
+   * have not told while statements of our own were behind them.
+   * @param {Query | Batch} work
+   */
+  #mustLearn(work) {
+    return 'isRead' in work && this.#needsGuard(work) && this.#connection.transactionStatus === -1;
+  }
+
+  /** @param {Query} query */
+  #needsGuard(query) {
+    return query.isRead && !this.#connection.isShared;
+  }
+
+  /**
+   * Asks for the status that a Sync tells, by a statement that does nothing.
+   * @returns {Promise<void>} it is answered, or never will be, and what waited for that is sent
+   */
+  learnTransactionStatus() {
+    this.#learning ??= new Promise((resolve) => {
+      this.#onLearned = () => {
+        this.#learning = undefined;
+        this.sendHeld();
+        resolve();
+      };
+      this.#sendAside('', this.#onLearned);
+    });
+    return this.#learning;
   }
 
   /**
@@ -265,9 +325,7 @@ class Outbox {
    * @param {Query} query that is about to be sent, alone
    */
   #guard(query) {
-    const { transactionStatus } = this.#connection;
-    // Not known while something of our own is in flight: without a transaction it fails by itself.
-    if (transactionStatus !== IN_TRANSACTION && transactionStatus !== -1) return;
+    if (this.#connection.transactionStatus !== IN_TRANSACTION) return;
     this.#sendAside(`SAVEPOINT ${GUARD}`);
     query.onceSettled(() => {
       if (query.wasStopped) this.#guardEnd = [`ROLLBACK TO ${GUARD}`, `RELEASE ${GUARD}`];
@@ -280,13 +338,31 @@ class Outbox {
     const texts = this.#guardEnd;
     if (texts === undefined) return;
     this.#guardEnd = undefined;
+    // The statement has ended the transaction, and its savepoint with it.
+    if (this.#connection.transactionStatus === IDLE) return;
     for (const text of texts) this.#sendAside(text);
-    // As far as anybody can know.
-    this.#connection.transactionStatus = IN_TRANSACTION;
+    // They succeed: the savepoint was made in a transaction that was known to be open.
+    if (this.#connection.transactionStatus > IDLE) {
+      this.#connection.transactionStatus = IN_TRANSACTION;
+    }
+  }
+
+  /**
+   * While a text goes by the simple protocol libpq takes nothing else.
+   * @param {() => void} write is called as soon as something may be written
+   */
+  whenPipelining(write) {
+    if (this.#isPipelining) write();
+    else this.#whenPipelining.push(write);
+  }
+
+  get #isPipelining() {
+    return this.#solo === undefined || 'members' in this.#solo || this.#solo.results === undefined;
   }
 
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
+    this.#onLearned();
     const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
     for (const work of held) this.#load.unhold(work);
     for (const { size } of held) this.#bytesInFlight += size;
@@ -298,6 +374,10 @@ class Outbox {
     this.#bytesInFlight -= query.size;
     if (this.#isSolo(query)) this.#solo = undefined;
     this.syncs.forget(query);
+    if (this.#whenPipelining.length === 0) return;
+    for (const write of this.#whenPipelining.splice(0)) {
+      delivery.afterDelivery(() => this.whenPipelining(write));
+    }
   }
 
   /** @param {Query} query */
@@ -337,7 +417,7 @@ class Outbox {
   /** @param {Query} query */
   #send(query) {
     if (query.runsSolo) this.#solo = query;
-    if (query.isRead && !this.#connection.isShared) this.#guard(query);
+    if (this.#needsGuard(query)) this.#guard(query);
     if (query.results !== undefined) {
       this.#sendSimple(query);
       return;
@@ -352,6 +432,19 @@ class Outbox {
     }
     if (query.sharesSync) this.syncs.endShared(query);
     else this.syncs.endAlone(query.slot);
+    this.#sendBehind(query);
+  }
+
+  /** @param {Query} query that was written */
+  #sendBehind(query) {
+    if (query.info.resetsFormats) this.formats.onSent(query);
+    if (this.formats.isWanted) this.formats.ask();
+  }
+
+  /** A query that goes by the simple protocol has the connection to itself. */
+  get #canSendAside() {
+    if (this.#isBlocked || this.#connection.state !== 'ready') return false;
+    return !(this.#solo !== undefined && !(this.#solo instanceof Batch) && this.#solo.results);
   }
 
   /** @param {Query} query a text of several statements */
@@ -368,6 +461,7 @@ class Outbox {
     this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
+    if (query.info.changesFormats) this.formats.onSend(query);
     // Behind what was written so far.
     ticks.submit();
     this.#connection.runSimple(query.slot, flags, query.text);
@@ -392,11 +486,13 @@ class Outbox {
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
+    for (const query of members) this.#sendBehind(query);
   }
 
   /** @param {Query} query */
   #begin(query) {
     this.#connection.transactionStatus = -1;
+    if (query.info.changesFormats) this.formats.onSend(query);
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
     this.statements.sent(query);
@@ -413,6 +509,7 @@ class Outbox {
     for (const query of queries) {
       delivery.freeSlot(query.slot);
       this.statements.notSent(query);
+      if (query.info.changesFormats) this.formats.onAnswered(query);
     }
     this.#connection.onUnwritten(queries, unwrittenError(cause));
   }
@@ -430,7 +527,9 @@ class Outbox {
       return;
     }
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
-    flags |= info.keepsColumns ? preparedFlags(statement, types) : unpreparedFlags(types);
+    flags |= info.keepsColumns
+      ? preparedFlags(statement, types, this.formats)
+      : unpreparedFlags(types);
     ticks.writeExecute(id, slot, flags, statement.id, parameters);
   }
 }

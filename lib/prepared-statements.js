@@ -12,10 +12,11 @@ const { isTagOfDdl } = require('./schema-change');
 const { SchemaWatch } = require('./schema-watch');
 const { StatementCache } = require('./statement-cache');
 const {
-  isOfBind,
+  isOfAnalysis,
   isOfChangedResult,
   isOfDroppedType,
   isOfExecution,
+  isOfParameter,
 } = require('./statement-errors');
 const ticks = require('./tick-buffer');
 
@@ -39,8 +40,11 @@ const NAMES_ANOTHER = new Set(['EXECUTE', 'DEALLOCATE']);
 /** Lifetimes end between this part of the limit and all of it, so that not all are renewed at once. */
 const AGE_JITTER = 0.2;
 
-/** In a transaction nothing can be sent again: what is older is prepared anew there. */
-const MAX_MILLIS_IN_TRANSACTION = 1000;
+/**
+ * In a transaction nothing can be sent again: what was not used for so long is prepared anew there. A use proves
+ * that it was not out of date then, so that what is in use all the time costs nothing more.
+ */
+const MAX_IDLE_MILLIS_IN_TRANSACTION = 1000;
 
 const TAG_OF_DROP = /^(?:DISCARD ALL|DEALLOCATE ALL)$/;
 
@@ -51,6 +55,7 @@ class PreparedStatements {
   #registry;
   #lost;
   #watch;
+  #load;
 
   /**
    * @param {Connection} connection
@@ -64,6 +69,7 @@ class PreparedStatements {
     this.#settings = settings;
     this.#registry = registry;
     this.#watch = new SchemaWatch(registry);
+    this.#load = connection.load;
     this.#lost = new LostStatements(connection, settings);
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
   }
@@ -81,8 +87,9 @@ class PreparedStatements {
 
   /** @param {Query} query */
   #find(query) {
+    const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
-    if (!(query.prepare ?? prepare) || query.info.isNeverPrepared) return undefined;
+    if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
     const known = this.cache.find(query.text);
     if (known !== undefined && !this.#isCurrent(known, query)) {
@@ -93,9 +100,12 @@ class PreparedStatements {
       const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
       return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
-    // A utility statement has no plan to save, and what it returns may be something else each time.
-    const isWorthIt = query.info.keepsColumns && query.info.uses >= prepareThreshold;
-    if (query.name === undefined && !isWorthIt) return undefined;
+    if (query.name === undefined) {
+      // A utility statement has no plan to save, and what it returns may be something else each time. What
+      // changes the schema would be prepared anew for each use.
+      if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
+      if (info.uses < prepareThreshold) return undefined;
+    }
     for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
     if (!this.cache.hasRoomFor(query.text)) return undefined;
     query.leads = true;
@@ -107,24 +117,27 @@ class PreparedStatements {
 
   /**
    * Whether an ADD COLUMN of somebody else's would make it fail where it cannot be sent again. Who gives a
-   * name has asked for a prepared statement, as with \`pg\`.
+   * name has asked for a prepared statement, as with `pg`.
    * @param {Query} query
    */
   #isTooRisky({ name, info }) {
     return this.#watch.mayBeInTransaction && name === undefined && info.hasOpenColumns;
   }
 
-  /** @param {Statement} statement @param {Query} query that is about to execute it */
+  /** @param {Statement} statement @param {Query} query that executes it then */
   #isCurrent(statement, { name, info }) {
     if (statement.schemaEpoch !== this.#registry.schemaEpoch) return false;
     if (statement.epoch !== info.epoch || statement.sessionEpoch !== this.#watch.epoch) {
       return false;
     }
     // As of when the query at the head was sent; no clock is asked for each query.
-    const now = this.#connection.load.headSince;
+    const now = this.#load.headSince;
     if (now >= statement.renewAt) return false;
-    if (!this.#watch.mayBeInTransaction || name !== undefined) return true;
-    return now - statement.preparedAt < MAX_MILLIS_IN_TRANSACTION;
+    if (this.#watch.mayBeInTransaction && name === undefined) {
+      if (now - statement.usedAt > MAX_IDLE_MILLIS_IN_TRANSACTION) return false;
+    }
+    statement.usedAt = now;
+    return true;
   }
 
   /** @param {Statement} statement @param {Query} query that sends its Parse */
@@ -132,9 +145,9 @@ class PreparedStatements {
     statement.schemaEpoch = this.#registry.schemaEpoch;
     statement.epoch = info.epoch;
     statement.sessionEpoch = this.#watch.epoch;
-    statement.preparedAt = this.#connection.load.headSince;
+    statement.usedAt = this.#load.headSince;
     const millis = this.#settings.statementMaxAgeSeconds * 1000;
-    statement.renewAt = statement.preparedAt + millis * (1 - AGE_JITTER * Math.random());
+    statement.renewAt = statement.usedAt + millis * (1 - AGE_JITTER * Math.random());
   }
 
   /**
@@ -143,14 +156,15 @@ class PreparedStatements {
    */
   sent(query) {
     const { info } = query;
+    if (!info.isWatched) return;
     if (info.dropsStatements) this.cache.clear();
-    if (info.schemaChange !== 'none' || info.touchesTransaction) this.#watch.sent(query);
+    this.#watch.sent(query);
   }
 
   /** @param {Query} query that was told to sent(), and could not be written */
   notSent(query) {
     const { info, statement, leads } = query;
-    if (info.schemaChange !== 'none' || info.touchesTransaction) this.#watch.notSent(query);
+    if (info.isWatched) this.#watch.notSent(query);
     if (statement === undefined) return;
     --statement.users;
     if (leads) this.cache.remove(statement);
@@ -200,7 +214,8 @@ class PreparedStatements {
     }
     if (isOfChangedResult(error) && !info.mayCommitInside) return 'stale';
     if (parseFailed) return 'none';
-    if (isOfBind(error, info)) return 'doubtful';
+    if (isOfAnalysis(error, info)) return 'stale';
+    if (isOfParameter(error)) return 'doubtful';
     return leads || isOfExecution(error) ? 'none' : 'suspect';
   }
 
@@ -274,7 +289,7 @@ class PreparedStatements {
 
   /** @param {Statement} statement */
   #closeSoon(statement) {
-    delivery.afterDelivery(() => this.#close(statement));
+    delivery.afterDelivery(() => this.#connection.whenPipelining(() => this.#close(statement)));
   }
 
   /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */

@@ -402,14 +402,25 @@ class Housekeeping {
    * @param {Connection} connection
    * @param {string} text
    * @param {() => void} [onAnswered] after its delivery
+   * @param {(row: any[]) => void} [onRow] the first one
    */
-  constructor(connection, text, onAnswered) {
+  constructor(connection, text, onAnswered, onRow) {
     this.connection = connection;
     this.text = text;
     this.onAnswered = onAnswered;
-    connection.ownDeadline.watch();
+    this.onRow = onRow;
+    connection.housekeepingSent();
   }
-  addRows() {}
+
+  /** @param {Parameters<Query['addRows']>} parameters */
+  addRows(...[shape, cells, chunk, cell, count]) {
+    if (this.onRow === undefined || count === 0) return;
+    /** @type {any[][]} */
+    const rows = [];
+    shape.builder(true, types, 'string')(rows, cells, chunk, cell, count);
+    this.onRow(rows[0]);
+  }
+
   complete() {}
   completeOther() {}
   completeEmpty() {}
@@ -426,7 +437,7 @@ class Housekeeping {
   }
   /** @param {number} transactionStatus */
   synced(transactionStatus) {
-    this.connection.transactionStatus = transactionStatus;
+    this.connection.housekeepingSynced(transactionStatus);
     if (this.onAnswered !== undefined) this.connection.afterDelivery(this.onAnswered);
   }
   dropped() {}

@@ -39,6 +39,9 @@ const { ResultError } = require('./errors');
 const INT8_OID = 20;
 const INT8_ARRAY_OID = 1016;
 const TIMESTAMPTZ_OID = 1184;
+const FLOAT8_OID = 701;
+/** date, timestamp, timestamptz */
+const DATE_OIDS = new Set([1082, 1114, 1184]);
 
 const MILLIS_PER_DAY = 86400000;
 /** The last millisecond of a Date. */
@@ -196,6 +199,9 @@ class Shape {
     this.kinds = kinds.map((kind) => kind & ~fieldBinaryDecodable);
     /** Whether the addon can decode the binary format of every column. */
     this.isBinaryDecodable = kinds.every((kind) => (kind & fieldBinaryDecodable) !== 0);
+    /** Types whose text depends on the session (session-formats.js). */
+    this.hasDates = fields.some(({ dataTypeID }) => DATE_OIDS.has(dataTypeID));
+    this.hasFloats = fields.some(({ dataTypeID }) => dataTypeID === FLOAT8_OID);
     this.cellsPerRow = this.kinds.reduce((sum, kind) => sum + cellsOf(kind), 0);
   }
 

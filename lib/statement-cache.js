@@ -17,8 +17,8 @@ class Statement {
   schemaEpoch = -1;
   epoch = -1;
   sessionEpoch = -1;
-  /** When its Parse was sent, and when it is too old (performance.now()). */
-  preparedAt = 0;
+  /** When it was last used, and when it is too old (performance.now()). */
+  usedAt = 0;
   renewAt = Infinity;
   /** Executions in flight: it must not be closed. */
   users = 0;
@@ -124,6 +124,11 @@ class StatementCache {
     statement.isRetired = true;
     this.#statements.delete(statement.text);
     this.#length -= statement.text.length;
+  }
+
+  /** In which form their rows are asked for is to be decided anew. */
+  forgetFlags() {
+    for (const statement of this.#statements.values()) statement.flagsEpoch = -1;
   }
 
   /** @returns {Statement[]} all of them, which are forgotten */

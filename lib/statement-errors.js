@@ -49,23 +49,35 @@ function isOfChangedResult(error) {
 }
 
 /**
- * Whether it was raised before anything ran, and by what a newly prepared statement might not stumble over: a
- * parameter does not fit its type, or the text does not fit the tables. What the executor says of a place in the
- * text, as it starts, is 0A000.
+ * A parameter does not fit its type: the value is wrong, or the type is not that any more. Bind finds it out, so
+ * that nothing ran.
+ * @param {DatabaseError} error
+ */
+function isOfParameter({ where }) {
+  return where !== undefined && OF_PARAMETER.test(where);
+}
+
+/**
+ * A text that was parsed before does not fit the tables any more: Bind has analysed it anew, and no value has a part
+ * in that. What the executor says of a place in the text, as it starts, is 0A000.
  * @param {DatabaseError} error
  * @param {import('./statement-registry').StatementInfo} info
  */
-function isOfBind(error, info) {
-  const { code, where, position, internalQuery } = error;
-  if (where !== undefined && OF_PARAMETER.test(where)) return true;
+function isOfAnalysis(error, info) {
+  const { code, position, internalQuery } = error;
   if (position === undefined || internalQuery !== undefined || code === '0A000') return false;
   return info.isAnalyzedFirst && isOfPortal(error);
 }
 
 /** @param {DatabaseError} error */
-function isOfExecution({ code, where }) {
-  if (where !== undefined && OF_PARAMETER.test(where)) return false;
+function isOfExecution({ code }) {
   return OF_EXECUTION.test(String(code));
 }
 
-module.exports = { isOfBind, isOfChangedResult, isOfDroppedType, isOfExecution };
+module.exports = {
+  isOfAnalysis,
+  isOfChangedResult,
+  isOfDroppedType,
+  isOfExecution,
+  isOfParameter,
+};

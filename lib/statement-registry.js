@@ -23,6 +23,10 @@ const USES_ALONE = 64;
 /** What others in the same transaction would notice, or swallow. */
 const IS_NOTICED = /\b(?:set_config|pg_notify)\b/i;
 
+const NAMES_FORMAT = /\b(?:datestyle|extra_float_digits)\b/i;
+const CHANGES_FLOATS = /\b(?:extra_float_digits|reset|discard|role|authorization)\b/i;
+const RESETS = /\b(?:reset|discard|default)\b/i;
+
 /** In a statement that only reads, these stand in names and literals at most. */
 const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
@@ -62,10 +66,18 @@ class StatementInfo {
     this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
     this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
     this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
+    /** The session may write values otherwise behind it, floats among them (session-formats.js). */
+    this.changesFormats = this.touchesSession || NAMES_FORMAT.test(text);
+    this.changesFloats = this.changesFormats && CHANGES_FLOATS.test(text);
+    /** What the session began with may be back behind it. */
+    this.resetsFormats = this.touchesSession && RESETS.test(text);
     this.uses = 0;
     /** It takes all prepared statements away. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
+    /** What is sent behind it may not execute what was prepared before it. */
+    this.isWatched =
+      this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
     /** Parts of it may be committed though it fails, or does not come to its end. */
     this.mayCommitInside =
       this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));

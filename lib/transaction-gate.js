@@ -80,11 +80,13 @@ class TransactionGate {
     if (this.#scope !== undefined) throw clientError();
     const { connection } = this;
     if (!this.#isLent) throw notLentError();
-    if (connection.transactionStatus > 0) throw notIdleError();
     for (let attempt = 1; ; ++attempt) {
       const scope = new TransactionScope(this, begin);
+      // Nothing else passes from here on.
       this.#scope = scope;
       try {
+        if (connection.mayBeInTransaction) await connection.whenStatusKnown();
+        if (connection.transactionStatus > 0) throw notIdleError();
         return await scope.run(body);
       } catch (error) {
         if (attempt > retries || !isConflict(error)) throw error;

@@ -201,6 +201,19 @@ describe('Client', () => {
       }
     });
 
+    it('are not made of a text that would make them stale', async () => {
+      const client = await newClient({ prepareThreshold: 1 });
+      for (let n = 0; n < 3; ++n) {
+        await client.query('create temp table if not exists of_a_session (a int)');
+        await client.query('set search_path to conduit_test');
+        assert.equal(await countPrepared(client), 0);
+      }
+      for (let n = 0; n < 3; ++n) {
+        await client.query({ name: 'set', text: 'set search_path to conduit_test' });
+      }
+      assert.equal(await countPrepared(client), 1);
+    });
+
     it('are not made with prepare: false, of a client or of a query', async () => {
       const client = await newClient({ prepare: false });
       for (let n = 0; n < 5; ++n) {

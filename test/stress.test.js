@@ -12,9 +12,13 @@ const {
   ResultError,
   TransactionError,
 } = require('..');
+const { KIND_NAMES, actionsOf, kindsFor } = require('./stress/actions');
+const { Journal } = require('./stress/journal');
 const { Ledger } = require('./stress/ledger');
 const { Notices } = require('./stress/notices');
+const { Planted } = require('./stress/planted');
 const { Random } = require('./stress/random');
+const { allowedErrors, isStale } = require('./stress/staleness');
 const { objection, toldByError } = require('./stress/verdicts');
 
 describe('The model test', () => {
@@ -179,6 +183,80 @@ describe('The model test', () => {
       assert.equal(toldByError(new ConnectionError('lost', { outcome: 'unknown' })), 'either');
       assert.equal(toldByError(new ResultError('unreadable')), 'committed');
     });
+  });
+
+  describe('counts the exceptions that it has planted', () => {
+    /** One that was thrown, and came out, so many times. */
+    function compare(thrown, uncaught) {
+      const planted = new Planted();
+      const error = planted.plant('a listener', new Journal().begin('0/0/0', 'throwing'));
+      error.thrown = thrown;
+      for (let left = uncaught; left > 0; --left) assert.equal(planted.take(error), true);
+      return planted.close().map(({ message }) => message);
+    }
+
+    for (const [thrown, uncaught] of [
+      [0, 0],
+      [1, 1],
+      [3, 3],
+    ]) {
+      it(`thrown ${thrown} times, and ${uncaught} times uncaught, is true`, () => {
+        assert.deepEqual(compare(thrown, uncaught), []);
+      });
+    }
+
+    for (const [thrown, uncaught] of [
+      [1, 0],
+      [1, 2],
+      [0, 1],
+      [3, 2],
+    ]) {
+      it(`thrown ${thrown} times, and ${uncaught} times uncaught, is a fault`, () => {
+        assert.deepEqual(compare(thrown, uncaught), [
+          `what a listener has thrown ${thrown} times came out ${uncaught} times`,
+        ]);
+      });
+    }
+
+    it('an exception of somebody else is not taken for one of them', () => {
+      assert.equal(new Planted().take(new Error('planted in a listener')), false);
+    });
+  });
+
+  describe('says what callers may be told after a migration', () => {
+    const told = (code, isForeign, isInTransaction) =>
+      allowedErrors({ code }, { isForeign, isInTransaction });
+
+    it('nothing where the change came through the pool', () => {
+      assert.equal(told('0A000', false, false), 0);
+      assert.equal(told('0A000', false, true), 0);
+      assert.equal(told('42883', false, false), 0);
+    });
+
+    it('nothing where another session made it and the error was raised at Bind', () => {
+      assert.equal(told('22003', true, false), 0);
+      assert.equal(told('0A000', true, false), 0);
+    });
+
+    it('one error inside a transaction, or of a kind that a running statement may raise', () => {
+      assert.equal(told('0A000', true, true), 1);
+      assert.equal(told('42883', true, false), 1);
+    });
+
+    it('and no error that has another cause', () => {
+      assert.equal(isStale({ code: '42804' }), true);
+      assert.equal(isStale({ code: '23505' }), false);
+      assert.equal(isStale(new Error('what?')), false);
+    });
+  });
+
+  it('has each kind of action in some round, whatever the seed', () => {
+    const enough = Math.ceil(KIND_NAMES.length / 2);
+    const rounds = Array.from({ length: enough }, (_, number) =>
+      kindsFor(number, new Random(number)).slice(0, 2),
+    );
+    assert.deepEqual(new Set(rounds.flat()), new Set(KIND_NAMES));
+    for (const kind of KIND_NAMES) assert.ok(actionsOf(kind).length > 0);
   });
 
   it('makes the same choices from the same seed', () => {

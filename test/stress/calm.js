@@ -122,6 +122,7 @@ function calmName({ number }) {
 
 module.exports = {
   CalmPlace,
+  calmName,
   SCHEMA,
   calmOptions,
   loginAs,

@@ -92,7 +92,9 @@ class Round {
     // Behind a fault nothing new begins: it is told with what led there.
     for (let index = 0; index < this.actionCount && this.journal.faultCount === 0; ++index) {
       const random = new Random(...this.#seed, WORKERS, worker, index);
-      const run = random.weighted(this.actions);
+      // However small the round is, each of its kinds comes up.
+      const kind = worker === 0 ? this.kinds[index] : undefined;
+      const run = random.weighted(kind === undefined ? this.actions : actionsOf(kind));
       const pool = random.pick(this.pools);
       await this.#act(`${this.number}/${worker}/${index}`, run, pool, random);
     }

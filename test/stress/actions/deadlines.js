@@ -147,8 +147,9 @@ async function deadlines(action) {
         const uses = Array.from({ length: max }, () => use(action, place));
         const allowed = TIMEOUT_MILLIS + GIVE_UP_MILLIS;
         const used = Promise.all(uses);
-        if ((await action.inTime(`uses with silence at ${text}`, used, allowed)) === undefined)
+        if ((await action.inTime(`uses with silence at ${text}`, used, allowed)) === undefined) {
           break;
+        }
         await delay(random.small(0, 20));
         const goesOn = Array.from({ length: max }, () => proveLife(place));
         const alive = Promise.all(goesOn);

@@ -16,6 +16,7 @@ const { throwing } = require('./throwing');
 const { transaction } = require('./transactions');
 const { deadlines } = require('./deadlines');
 const { queriesFromWithin, rejectingHooks, throwingEvents } = require('./hooks');
+const { disguised, forgotten, releasedEarly, unawaited } = require('./leftovers');
 const { migrate } = require('./migrations');
 const { hiding, lockstep, namesakes } = require('./names');
 const { pooler } = require('../pooler');
@@ -74,6 +75,12 @@ const KINDS = {
   oracle: [[sameAsPg, 1]],
   committing: [[committing, 1]],
   deadlines: [[deadlines, 1]],
+  leftovers: [
+    [disguised, 3],
+    [unawaited, 2],
+    [releasedEarly, 1],
+    [forgotten, 0.5],
+  ],
   throwing: [
     [throwing, 4],
     [throwingEvents, 1],
@@ -89,6 +96,7 @@ const IMPOSSIBLE = {
   oracle: () => pooler.isThere,
   committing: () => pooler.isThere,
   deadlines: () => pooler.isThere,
+  leftovers: () => pooler.isThere,
 };
 
 const KIND_NAMES = Object.keys(KINDS);
@@ -102,17 +110,16 @@ function possibleActions() {
 }
 
 /**
- * The kinds of a round.
+ * The kinds of a round: two in turn, so that few rounds have them all, and some by chance.
  * @param {number} number of the round
  * @param {import('../random').Random} random
  * @returns {string[]}
  */
 function kindsFor(number, random) {
   const possible = possibleKinds();
-  return possible.filter((_, index) => {
-    const isBesides = random.chance(KIND_BESIDES);
-    return index === number % possible.length || isBesides;
-  });
+  if (possible.length === 0) return [];
+  const inTurn = [0, 1].map((index) => possible[(2 * number + index) % possible.length]);
+  return [...new Set([...inTurn, ...possible.filter(() => random.chance(KIND_BESIDES))])];
 }
 
 /** What a round has more of, so that its kinds meet each other often. */

@@ -144,37 +144,7 @@ class Telling {
   }
 }
 
-/** One text after the other, each on whatever connection the pool chooses. */
-async function migrate(action) {
-  const { random } = action;
-  const change = random.pick(CHANGES);
-  const by = random.weighted([
-    ['foreign', 3],
-    ['pool', 1],
-    ['transaction', 1],
-    ['client', 1],
-  ]);
-  const isInTransaction = random.chance(0.3);
-  action.log(`${change.name} by ${by}${isInTransaction ? ', used in transactions' : ''}`);
-  action.round.journal.count('migration', change.name);
-  const table = `${SCHEMA}.m${action.ledger.newId()}`;
-  const options = { ...calmOptions(random), ...shortLived() };
-  await withPgClient(action, {}, async (reference) => {
-    await reference.ask(
-      `create table ${table} (id int, a ${change.from}); create view ${table}_v as select * from ${table}`,
-    );
-    await withPool(action, 'migrated pool', options, async (place) => {
-      const migration = new Migration(action, place, reference, change, table, isInTransaction);
-      await migration.use(change.before, random.int(2, 5), undefined);
-      await migration.change(by);
-      const how = { isForeign: by === 'foreign', isInTransaction };
-      if (change.isSilent && how.isForeign) await delay(MAX_AGE.millis + SLACK_MILLIS);
-      await migration.use(change.after, random.int(3, 8), new Telling(action, how));
-    });
-    await reference.ask(`drop table ${table} cascade`);
-  });
-}
-
+/** A table, and the texts that use it before and after its change. */
 class Migration {
   #nextId = 0;
 
@@ -283,6 +253,37 @@ class Migration {
     else telling.note(text, error);
     return undefined;
   }
+}
+
+/** One text after the other, each on whatever connection the pool chooses. */
+async function migrate(action) {
+  const { random } = action;
+  const change = random.pick(CHANGES);
+  const by = random.weighted([
+    ['foreign', 3],
+    ['pool', 1],
+    ['transaction', 1],
+    ['client', 1],
+  ]);
+  const isInTransaction = random.chance(0.3);
+  action.log(`${change.name} by ${by}${isInTransaction ? ', used in transactions' : ''}`);
+  action.round.journal.count('migration', change.name);
+  const table = `${SCHEMA}.m${action.ledger.newId()}`;
+  const options = { ...calmOptions(random), ...shortLived() };
+  await withPgClient(action, {}, async (reference) => {
+    await reference.ask(
+      `create table ${table} (id int, a ${change.from}); create view ${table}_v as select * from ${table}`,
+    );
+    await withPool(action, 'migrated pool', options, async (place) => {
+      const migration = new Migration(action, place, reference, change, table, isInTransaction);
+      await migration.use(change.before, random.int(2, 5), undefined);
+      await migration.change(by);
+      const how = { isForeign: by === 'foreign', isInTransaction };
+      if (change.isSilent && how.isForeign) await delay(MAX_AGE.millis + SLACK_MILLIS);
+      await migration.use(change.after, random.int(3, 8), new Telling(action, how));
+    });
+    await reference.ask(`drop table ${table} cascade`);
+  });
 }
 
 module.exports = { migrate };

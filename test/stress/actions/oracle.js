@@ -150,11 +150,13 @@ async function runSteps(ask, steps, together) {
   return Promise.all(outcomes);
 }
 
-/** @param {any} client of either driver */
-function hear(client) {
+/** @param {any} client of either driver @param {string} schema */
+function hear(client, schema) {
   const heard = [];
   client.on('notice', ({ message, code }) => heard.push(['notice', code, message]));
-  client.on('notification', ({ channel, payload }) => heard.push([channel, payload]));
+  client.on('notification', ({ channel, payload }) =>
+    heard.push([channel.replace(schema, ''), payload]),
+  );
   return heard;
 }
 
@@ -174,6 +176,8 @@ async function sameAsPg(action) {
   const put = (text, schema) =>
     text
       .replace('mine', schema)
+      // Channels are those of the whole database.
+      .replace('oracle_', `${schema}_`)
       .replace('other,', `${schema}_b,`)
       .replace(/other$/, `${schema}_b`);
   await withPgClient(action, {}, async (owner) => {
@@ -182,7 +186,7 @@ async function sameAsPg(action) {
     }
     const search = (schema) => ({ options: `-c search_path=${schema}` });
     await withPgClient(action, search(reference), async (theirs) => {
-      const theirNews = hear(theirs);
+      const theirNews = hear(theirs, reference);
       const expected = await runSteps(
         ({ text, values }) => theirs.ask(put(text, reference), values),
         steps,
@@ -191,7 +195,7 @@ async function sameAsPg(action) {
       const options = { ...calmOptions(random), ...search(own) };
       await withPool(action, 'pool of a script', options, async (place) => {
         const client = await place.on.connect();
-        const ourNews = hear(client);
+        const ourNews = hear(client, own);
         const actual = await action.inTime(
           'a script',
           runSteps(({ text, values }) => client.query(put(text, own), values), steps, together),
