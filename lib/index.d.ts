@@ -165,6 +165,9 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server still
    * works on it or not; see {@link QueryConfig.timeoutMillis}. 0 and false: no limit. Default: 0.
+   *
+   * The driver's own statements (`BEGIN`, `COMMIT`, `ROLLBACK`, what resets a session) have the same limit.
+   * Past it their connection is closed. Without it they have 150 seconds, and `COMMIT` has no limit.
    */
   query_timeout?: number | false;
   /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */

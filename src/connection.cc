@@ -191,8 +191,9 @@ Napi::Value Connection::JS_Head(const Napi::CallbackInfo& info) {
   constexpr double kNanosPerMilli = 1e6;
   Napi::Object object = Napi::Object::New(info.Env());
   object.Set("slot", Napi::Number::New(info.Env(), head->slot));
-  object.Set("millis", Napi::Number::New(info.Env(), static_cast<double>(uv_hrtime() - head->since) /
-                                                         kNanosPerMilli));
+  object.Set("millis",
+             Napi::Number::New(info.Env(),
+                               static_cast<double>(uv_hrtime() - head->since) / kNanosPerMilli));
   return object;
 }
 
