@@ -10,11 +10,11 @@ const {
   openTransactionError,
   poisonedError,
 } = require('./connection-errors');
-const { DatabaseError } = require('./errors');
+const { ConnectionError, DatabaseError } = require('./errors');
+const outcome = require('./outcome');
 
 /**
  * @typedef {import('./query').Query} Query
- * @typedef {import('./statement-cache').Statement} Statement
  * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  */
 
@@ -50,7 +50,7 @@ class Answers {
    * @param {number} now performance.now()
    */
   onSync(query, transactionStatus, costMillis, now) {
-    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.onTransactionStatus(transactionStatus, 1);
     this.#connection.load.headSince = now;
     if (this.poison !== undefined) {
       this.#reject(query, this.poison());
@@ -58,18 +58,20 @@ class Answers {
     }
     query.info.observe(costMillis);
     this.#outbox.statements.answered(query);
+    if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
+    if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (this.#isInTransaction(query, transactionStatus)) {
-      this.#distrust(poisonedError);
+      this.distrust(poisonedError);
       this.#reject(query, poisonedError());
       return;
     }
     if (this.#heal(query, [query], transactionStatus)) return;
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
-      query.error ??= openTransactionError(query.results ?? []);
+      query.error ??= openTransactionError(outcome.ofLeftOpen(query));
     }
     const { cancellation } = this.#connection;
     if (cancellation !== undefined) {
-      query.error = cancellation.explain(query, query.error, query.info.mayCommitInside);
+      query.error = cancellation.explain(query, query.error);
     }
     // It may be what a group has failed by.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
@@ -86,16 +88,18 @@ class Answers {
    */
   onGroupSync(group, transactionStatus, costMillis, now) {
     const { members } = group;
-    this.#connection.transactionStatus = transactionStatus;
+    this.#connection.onTransactionStatus(transactionStatus, members.length);
     this.#connection.load.headSince = now;
     for (const query of members) {
       query.info.observe(costMillis / members.length);
       this.#outbox.statements.answered(query);
+      if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
     }
+    if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
-      this.#distrust(poisonedError);
+      this.distrust(poisonedError);
     } else if (members.some(({ isMiscounted }) => isMiscounted)) {
-      this.#distrust(mismatchError);
+      this.distrust(mismatchError);
     }
     if (this.poison !== undefined) {
       for (const query of members) this.#reject(query, this.poison());
@@ -112,6 +116,10 @@ class Answers {
     }
   }
 
+  #askFormatsSoon() {
+    this.#connection.afterDelivery(() => this.#outbox.formats.ask());
+  }
+
   /** @param {SyncGroup} group @param {number} transactionStatus */
   #onUndone({ members, error }, transactionStatus) {
     const [{ batch }] = members;
@@ -124,10 +132,9 @@ class Answers {
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#connection.forget(query);
-    const mayCommitInside = members.some(({ info }) => info.mayCommitInside);
-    let reason = /** @type {any} */ (guilty?.error ?? error);
-    if (mayCommitInside) reason.outcome = 'unknown';
-    reason = this.#connection.cancellation?.explain(batch, reason, mayCommitInside) ?? reason;
+    let reason = /** @type {Error} */ (guilty?.error ?? error);
+    reason = this.#connection.cancellation?.explain(batch, reason) ?? reason;
+    outcome.restrict(reason, outcome.ofUndone(members));
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
     this.#connection.afterSettling();
@@ -163,33 +170,27 @@ class Answers {
       return;
     }
     if (error instanceof DatabaseError && error.code === READ_ONLY) this.#owner.onReadOnly?.();
-    // What it committed before it failed is there to stay.
-    if (info.mayCommitInside && error instanceof DatabaseError) error.outcome = 'unknown';
+    if (!(error instanceof ConnectionError)) outcome.restrict(error, outcome.ofAnswered(query));
     query.reject(error);
   }
 
   /**
    * Runs a query again that did not run for the sake of its prepared statement
-   * alone, if that keeps the order that the caller can count on. The statement
-   * is given up in any case.
+   * alone, or may have, if that keeps the order that the caller can count on.
+   * What the error tells of the schema is learned in any case.
    * @param {Query} query
    * @param {readonly Query[]} all that were undone with it
    * @param {number} transactionStatus
    * @returns {boolean} whether they run again
    */
   #heal(query, all, transactionStatus) {
-    const { statements } = this.#outbox;
     if (query.error === undefined) return false;
-    const isToBlame = statements.isToBlame(query, query.error);
-    if (!isToBlame && !statements.isSuspect(query, query.error)) return false;
-    statements.giveUp(/** @type {Statement} */ (query.statement));
-    if (!isToBlame) return false;
-    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
-    if (query.retried || this.#connection.cancellation !== undefined) return false;
-    if (all.some(({ info }) => info.mayCommitInside)) return false;
-    const isAlone =
-      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
-    if (!this.#connection.isShared && !isAlone) return false;
+    const { statements } = this.#outbox;
+    const blame = statements.blame(query);
+    if (blame === 'none') return false;
+    const mayRepeat = blame !== 'suspect' && this.#mayRepeat(query, all, transactionStatus);
+    statements.learn(query, blame, mayRepeat);
+    if (!mayRepeat) return false;
     for (const one of all) {
       // Unprepared, so that its answer does not hang on anybody else's Parse again.
       one.prepare = false;
@@ -200,12 +201,27 @@ class Answers {
   }
 
   /**
+   * @param {Query} query
+   * @param {readonly Query[]} all
+   * @param {number} transactionStatus
+   */
+  #mayRepeat(query, all, transactionStatus) {
+    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
+    if (query.retried || this.#connection.cancellation !== undefined) return false;
+    if (all.some(({ info }) => info.mayCommitInside)) return false;
+    const isAlone =
+      transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;
+    return this.#connection.isShared || isAlone;
+  }
+
+  /**
    * The connection is closed, and nobody is told that anything on it was done. Somebody brought a
    * shared connection into a transaction, past the check of its text: what came behind is in it, and
-   * rolled back. Or the answers to a group are not those to its queries.
+   * rolled back. Or the answers to a group are not those to its queries. Or the driver has failed to take
+   * an answer in.
    * @param {() => Error} poison
    */
-  #distrust(poison) {
+  distrust(poison) {
     if (this.poison !== undefined) return;
     this.poison = poison;
     const connection = this.#connection;

@@ -10,9 +10,10 @@ const {
   QueryAbortedError,
   StatementRefusedError,
 } = require('./errors');
-const { findUnsendable } = require('./parameters');
-const { Query, rejectWithCallerStack } = require('./query');
+const { Measure, batchTooLargeError } = require('./parameters');
+const { OWN_DEFAULTS, Query, rejectWithCallerStack } = require('./query');
 const { checkDeadline, readQuery } = require('./query-arguments');
+const { StatementInfo } = require('./statement-registry');
 
 /**
  * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
@@ -39,6 +40,31 @@ class BatchMember extends Query {
   }
 }
 
+const READ_COMMITTED = "set transaction_isolation to 'read committed'";
+/** To others it is nothing that changes their session: it ends with the batch, as SET TRANSACTION does. */
+const HARMLESS = Object.assign(new StatementInfo(READ_COMMITTED), {
+  class: new StatementInfo('select').class,
+  touchesSession: false,
+  touchesTransaction: false,
+  isNeverPrepared: true,
+});
+
+/**
+ * Stands first in a batch whose statements are each to see what is committed when they begin, whatever the
+ * default isolation level is. SET TRANSACTION would do it with a warning of the server, since no BEGIN is there.
+ */
+class ReadCommitted extends BatchMember {
+  constructor() {
+    super(READ_COMMITTED, [], { prepare: false }, OWN_DEFAULTS);
+    this.info = HARMLESS;
+  }
+
+  /** @override without the tag of a SET, which would have the prepared statements given up */
+  completeOther() {
+    this.completeEmpty();
+  }
+}
+
 class Batch {
   /** It has its Sync to itself. */
   sharesSync = false;
@@ -52,7 +78,7 @@ class Batch {
   results = [];
   /** @type {undefined} as a query has it */
   callback = undefined;
-  /** @type {import('./diagnostics').QueryTrace | undefined} while somebody listens */
+  /** @type {import('./diagnostics').TraceWriter | undefined} while somebody listens */
   trace = undefined;
   /** Why it is not to be sent at all. @type {Error | undefined} */
   refusal = undefined;
@@ -88,9 +114,8 @@ class Batch {
   /** All members have been told what became of them. */
   finish() {
     if (this.isSettled) return;
-    this.#settle();
+    this.#settle(this.results);
     this.trace?.settled(this.results);
-    /** @type {(value: any) => void} */ (this.resolve)(this.results);
   }
 
   /**
@@ -100,14 +125,15 @@ class Batch {
    */
   reject(error, index) {
     if (this.isSettled) return;
-    this.#settle();
     if (index !== undefined) withIndex(error, index);
+    this.#settle(rejectWithCallerStack(error));
     this.trace?.settled(undefined, error);
-    /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
   }
 
-  #settle() {
+  /** As Query has it. @param {any} outcome */
+  #settle(outcome) {
     this.isSettled = true;
+    /** @type {(value: any) => void} */ (this.resolve)(outcome);
     this.#whenSettled?.();
   }
 
@@ -159,7 +185,7 @@ function withIndex(error, index) {
 }
 
 /**
- * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }
+ * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }, or members of our own
  * @param {import('./query').QueryDefaults} defaults
  * @param {any} options signal, timeoutMillis
  * @returns {Batch}
@@ -172,19 +198,24 @@ function readBatch(list, defaults, options) {
     );
     return batch;
   }
+  const measure = new Measure();
   // By index, since a hole is wrong too.
   const members = Array.from(list, (item) => {
-    const query = readQuery(item, undefined, undefined, defaults, BatchMember);
+    const query =
+      item instanceof BatchMember
+        ? item
+        : readQuery(item, undefined, undefined, defaults, BatchMember);
     if (query.signal !== undefined || query.timeoutMillis !== undefined) {
       query.refusal ??= new ParameterError(
         'a statement of a batch cannot be given up by itself: pass signal and timeoutMillis to batch()',
       );
     }
     // Sent alone it would be rejected by the addon, and its neighbours committed.
-    query.refusal ??= findUnsendable(query.text, query.parameters);
+    query.refusal ??= measure.add(query.text, query.parameters);
     return query;
   });
   const batch = new Batch(members, options ?? {});
+  if (measure.isTooLarge) batch.refusal ??= batchTooLargeError();
   try {
     checkDeadline(options ?? {});
   } catch (error) {
@@ -194,4 +225,4 @@ function readBatch(list, defaults, options) {
   return batch;
 }
 
-module.exports = { Batch, readBatch };
+module.exports = { Batch, BatchMember, ReadCommitted, readBatch };

@@ -21,6 +21,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(keywords: string[], values: string[], fileKeywords: string[],
  *   texts: string[], scramMaxIterations: number) => void} connect the texts go to libpq as files
  * @property {() => void} close
+ * @property {() => { slot: number, millis: number } | undefined} head what the server is to answer
+ *   next, and for how long it has had nothing else to do
  * @property {(name: string) => string | null} parameterStatus
  * @property {() => boolean} isEncrypted
  * @property {(ref: boolean) => void} setLoopRef
@@ -34,7 +36,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  *
  * @typedef {object} Binding
  * @property {new (id: number) => NativeConnection} Connection
- * @property {(tick: { text: string }, deliver: Function, jsonGuard: string) => void} setup
+ * @property {(tick: { text: string }, deliver: Function, jsonGuard: string,
+ *   endTick: Function) => void} setup
  * @property {(commands: Int32Array, bytes: Uint8Array) => void} setBuffers
  * @property {() => void} submit
  * @property {(text: string) => Record<string, string>} parseConninfo

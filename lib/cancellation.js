@@ -150,14 +150,12 @@ class Cancellation {
    * @template {Error | undefined} T
    * @param {Query | Batch} work
    * @param {T} error
-   * @param {boolean} mayCommitInside
    */
-  explain(work, error, mayCommitInside) {
+  explain(work, error) {
     const reason = this.#reason;
     const isCancelled = /** @type {any} */ (error)?.code === QUERY_CANCELED;
     if (work !== this.#target || reason === undefined || !isCancelled) return error;
     reason.cause ??= error;
-    if (mayCommitInside) reason.outcome = 'unknown';
     return reason;
   }
 

@@ -26,7 +26,7 @@ const { parseOptions } = require('./options');
 const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
 const { showQuery } = require('./pg/query-queue');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
 const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
 const { textParsers } = require('./row-builder');
 const { openStream } = require('./row-stream');
@@ -35,9 +35,11 @@ const { StreamedQuery } = require('./streamed-query');
 const { SubmittableConnection } = require('./submittable');
 const { TransactionGate } = require('./transaction-gate');
 const { TypeOverrides } = require('./types/type-overrides');
+const { callApart } = require('./user-code');
 
 /**
  * @typedef {import('./options').Settings} Settings
+ * @typedef {import('./query').Query} Query
  * @typedef {import('./row-builder').TypeSource} TypeSource
  * @typedef {import('./query-arguments').Callback} Callback
  *
@@ -53,13 +55,6 @@ const { TypeOverrides } = require('./types/type-overrides');
  */
 
 const POOL = Symbol('pool');
-
-/**
- * A client with a listener for notifications must not be collected, though
- * nobody else holds it.
- * @type {Set<Client>}
- */
-const listening = new Set();
 
 /** @type {(client: Client) => Connection} */
 let connectionOf;
@@ -129,7 +124,6 @@ class Client extends EventEmitter {
         if (this.listenerCount('error') > 0) this.#emitSoon('error', error);
       },
       onClosed: () => {
-        listening.delete(this);
         pool?.onClosed();
         this.#emitSoon('end');
       },
@@ -148,12 +142,6 @@ class Client extends EventEmitter {
         }),
     });
     this.#transactions = new TransactionGate(this, this.#connection, registry);
-    this.on('newListener', (event) => {
-      if (event === 'notification' && !this.#hasEnded) listening.add(this);
-    });
-    this.on('removeListener', () => {
-      if (this.listenerCount('notification') === 0) listening.delete(this);
-    });
   }
 
   /**
@@ -208,7 +196,8 @@ class Client extends EventEmitter {
     await this.#connection.connect();
     await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
-    this.emit('connect');
+    // It is connected, whatever a listener throws.
+    callApart(() => this.emit('connect'));
     return this;
   }
 
@@ -244,7 +233,7 @@ class Client extends EventEmitter {
 
   /** For the driver itself, past what a transaction lets through. @param {string} text */
   #ask = (text) => {
-    const query = new Query(text, [], { prepare: false }, OWN_DEFAULTS);
+    const query = new OwnQuery(text);
     this.#connection.submit(query);
     return query.promise;
   };
@@ -333,9 +322,10 @@ class Client extends EventEmitter {
     const known = this.#names.get(name);
     if (known !== undefined) return known === text;
     this.#names.set(name, text);
-    // A text that does not parse leaves it to another.
+    // A text that does not parse leaves it to another; of one that is never prepared nobody tells which it was.
     query.onceSettled(() => {
-      if (query.parseFailed) this.#names.delete(name);
+      const { parseFailed, hasFailed, info } = query;
+      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#names.delete(name);
     });
     return true;
   }

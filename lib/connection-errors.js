@@ -7,6 +7,7 @@
 
 const os = require('node:os');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
+const { HOOK_CODE } = require('./hook-failure');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -18,6 +19,8 @@ const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
 
 const TERMINATED = 'Connection terminated';
 const UNEXPECTED = 'Connection terminated unexpectedly';
+/** Characters of a statement that an error names. */
+const MAX_TEXT = 60;
 
 /** @type {(keyof typeof STRERROR)[]} */
 const ERRNO_NAMES = [
@@ -187,7 +190,10 @@ const TRANSIENT_STATES = new Set(['57P03', '57P01', '57P02', '53300', '53400']);
  */
 function isTransient(error) {
   if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
-  return error instanceof ConnectionError && !['ENOTFOUND', TLS_CODE].includes(String(error.code));
+  return (
+    error instanceof ConnectionError &&
+    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code))
+  );
 }
 
 /**
@@ -206,6 +212,22 @@ function lostError(wasEnding, message, cause, outcome) {
     detail: detail === '' ? undefined : detail,
     cause,
     outcome,
+  });
+}
+
+/**
+ * The server does not answer a statement of the driver's own.
+ * @param {string} text
+ * @param {number} millis
+ */
+function silentError(text, millis) {
+  const what =
+    text === '' ? 'a Sync' : text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return new ConnectionError(UNEXPECTED, {
+    code: 'ETIMEDOUT',
+    detail: `the server has not answered ${what} within ${millis} ms`,
+    hint: 'the option query_timeout sets this time',
+    outcome: 'not-run',
   });
 }
 
@@ -238,11 +260,15 @@ function terminatedError() {
   return new ConnectionError(TERMINATED);
 }
 
-/** A statement brought a shared connection into a transaction, past the check of its text. */
+/**
+ * A statement brought a shared connection into a transaction, past the check of its text. It may have
+ * ended one in the same way, so that what came before it lasts.
+ */
 function poisonedError() {
   return new ConnectionError(
     'a statement began a transaction on a connection that others share; the connection was ' +
       'closed and everything in the transaction rolled back: use pool.connect() for transactions',
+    { outcome: 'unknown' },
   );
 }
 
@@ -251,19 +277,23 @@ function mismatchError() {
   return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
 }
 
-/** They end a transaction so that what it did is there to stay. */
-const LASTING = new Set(['COMMIT', 'PREPARE']);
+/** An event of the connection could not be taken in. @param {unknown} cause */
+function faultError(cause) {
+  return new ConnectionError(
+    'an answer of the server could not be taken in, which is a fault of pg-conduit; the connection was closed',
+    { cause, outcome: 'unknown' },
+  );
+}
 
 /**
  * A text of several statements left a transaction open that nobody can end.
- * @param {readonly import('./result').Result[]} results of what was done
+ * @param {import('./errors').Outcome} outcome
  */
-function openTransactionError(results) {
-  const lasts = results.some(({ command }) => command !== null && LASTING.has(command));
+function openTransactionError(outcome) {
   return new ConnectionError(
     'the text has opened a transaction and not ended it; it was rolled back: add COMMIT to the ' +
       'text, or use pool.connect()',
-    { outcome: lasts ? 'unknown' : 'not-run' },
+    { outcome },
   );
 }
 
@@ -279,9 +309,11 @@ module.exports = {
   closedError,
   copyAmongError,
   endedByServerError,
+  faultError,
   lostError,
   mismatchError,
   poisonedError,
+  silentError,
   terminatedError,
   isTransient,
   openTransactionError,

@@ -97,6 +97,11 @@ class ConnectionLoad {
     return this.inFlight - this.#held;
   }
 
+  /** Whether what was added last is behind so many that it may wait for company until the tick ends. */
+  get isBehindMany() {
+    return this.sent - 1 > FEW;
+  }
+
   /** Whether the server is known to have enough to do until more could reach it, so that what comes may wait for company. */
   get isBusy() {
     if (this.sent <= FEW || this.unknown > 0) return false;

@@ -12,16 +12,21 @@ const {
   closedError,
   copyAmongError,
   endedByServerError,
+  faultError,
   lostError,
+  silentError,
   terminatedError,
 } = require('./connection-errors');
 const delivery = require('./delivery');
 const { traceConnect } = require('./diagnostics');
 const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
+const outcome = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
+const { OwnDeadline } = require('./own-statements');
 const ticks = require('./tick-buffer');
+const { callApart, lock } = require('./user-code');
 
 /**
  * @typedef {import('./query').Query} Query
@@ -45,7 +50,7 @@ function membersOf(work) {
   return 'members' in work ? work.members : [work];
 }
 
-/** So long a shared connection may say nothing when all that is in flight on it was given up, and once more. */
+/** So long a connection may say nothing when all that is in flight on it was given up or is our own, and once more. */
 const SILENCE_MILLIS = 2000;
 
 class Connection {
@@ -56,8 +61,13 @@ class Connection {
   isShared = false;
   processID = 0;
   serverVersion = 0;
-  /** PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. */
+  /**
+   * PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. Never a guess:
+   * savepoints and transactions are begun by it.
+   */
   transactionStatus = 0;
+  /** Statements in flight that are no queries: none of them opens or ends a transaction. */
+  #housekeeping = 0;
   /** Settled since it was connected. */
   settled = 0;
   /** What ran on it, since this was last cleared, may have left something behind. */
@@ -77,13 +87,19 @@ class Connection {
   #handshake = undefined;
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
+  /** The server does not answer, and that is why it is closed. @type {Error | undefined} */
+  #silence = undefined;
   /** The server's last words, if it had any. @type {DatabaseError | undefined} */
   #lastFatal = undefined;
   #outbox;
   /** In flight, and not waited for any longer. @type {Set<Query>} */
   #givenUp = new Set();
+  /** Queries of our own that were submitted and not settled. */
+  #ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #dropTimer = undefined;
+  /** @type {(() => void)[]} */
+  #idleWaiters = [];
   /** @type {(() => void)[]} */
   #whenClosed = [];
 
@@ -96,9 +112,16 @@ class Connection {
     this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
-    this.id = delivery.addConnection(this);
+    this.id = delivery.newConnectionId();
     this.#native = new binding.Connection(this.id);
-    this.#outbox = new Outbox(this, settings);
+    /** Of the driver's own statements. */
+    this.ownDeadline = new OwnDeadline(
+      this,
+      () => this.#native.head(),
+      settings.query_timeout,
+      (text, millis) => this.#endSilent(silentError(text, millis)),
+    );
+    this.#outbox = new Outbox(this, settings, registry);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -143,7 +166,7 @@ class Connection {
    */
   async connect() {
     this.state = 'connecting';
-    delivery.connecting.add(this);
+    delivery.addConnection(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;
@@ -152,8 +175,6 @@ class Connection {
       this.#failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
-    } finally {
-      delivery.connecting.delete(this);
     }
   }
 
@@ -164,7 +185,10 @@ class Connection {
     this.state = 'ready';
     this.load.headSince = performance.now();
     this.#handshake?.succeed();
-    delivery.afterDelivery(() => this.#outbox.sendHeld());
+    delivery.afterDelivery(() => {
+      this.#outbox.formats.begin();
+      this.#outbox.sendHeld();
+    });
   }
 
   /** @param {number} millis */
@@ -185,10 +209,15 @@ class Connection {
    */
   submit(query) {
     query.connection = this;
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => query.isSettled || this.submit(query));
+      return;
+    }
     if (!this.#isOpen) {
       query.reject(this.#closedError());
       return;
     }
+    if (query.isOwn) this.#watchOwn(query);
     const info = (query.info ??= this.#registry.find(query.text));
     const { kind, refusal } = info.class;
     const isOne =
@@ -205,6 +234,15 @@ class Connection {
     }
     this.#expect(query);
     this.#outbox.submit(query);
+  }
+
+  /** @param {Query} query */
+  #watchOwn(query) {
+    this.ownDeadline.watch();
+    ++this.#ownInFlight;
+    query.onceSettled(() => {
+      --this.#ownInFlight;
+    });
   }
 
   /**
@@ -239,6 +277,10 @@ class Connection {
    */
   submitBatch(batch) {
     batch.connection = this;
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => batch.isSettled || this.submitBatch(batch));
+      return;
+    }
     for (const query of batch.members) query.connection = this;
     if (!this.#isOpen) {
       batch.reject(this.#closedError());
@@ -279,6 +321,49 @@ class Connection {
     this.afterSettling();
   }
 
+  // --- The transaction --------------------------------------------------------
+
+  /**
+   * What a Sync has told, which holds if nothing was sent behind it. Something may have been since it was read.
+   * @param {number} status PQTransactionStatusType, or -1: something was behind it then
+   * @param {number} count of the queries that it ends
+   */
+  onTransactionStatus(status, count) {
+    const isLast = this.load.sent <= count && this.#housekeeping === 0;
+    this.transactionStatus = isLast ? status : -1;
+  }
+
+  /** @param {() => void} write something of our own that nobody waits for */
+  whenPipelining(write) {
+    this.#outbox.whenPipelining(write);
+  }
+
+  housekeepingSent() {
+    ++this.#housekeeping;
+    this.ownDeadline.watch();
+  }
+
+  /** @param {number} status as onTransactionStatus() has it */
+  housekeepingSynced(status) {
+    --this.#housekeeping;
+    if (status !== -1 && this.load.sent === 0 && this.#housekeeping === 0) {
+      this.transactionStatus = status;
+    }
+  }
+
+  /** Whether nobody can say yet if a transaction is open. */
+  get mayBeInTransaction() {
+    return this.transactionStatus === -1 && this.hasTouchedTransaction;
+  }
+
+  /** @returns {Promise<void>} transactionStatus is known, or the connection closed */
+  async whenStatusKnown() {
+    while (this.transactionStatus === -1 && this.state !== 'closed') {
+      await this.whenQuiet();
+      if (this.transactionStatus === -1) await this.#outbox.learnTransactionStatus();
+    }
+  }
+
   // --- Giving up --------------------------------------------------------------
 
   /**
@@ -288,6 +373,7 @@ class Connection {
    * @returns {Promise<void>} others may use the connection then
    */
   cancel(target, reason) {
+    if (lock.isHeld) return this.#whenUnlocked(() => this.cancel(target, reason));
     if (this.cancellation !== undefined) {
       if (target !== undefined && reason !== undefined) this.cancellation.adopt(target, reason);
       return this.cancellation.asked;
@@ -311,9 +397,26 @@ class Connection {
     });
   }
 
-  /** A cancel that is under way has ended. */
-  async whenCancelled() {
-    await this.cancellation?.done;
+  /**
+   * Nothing is in flight and no cancel is under way, or it is closed.
+   * @returns {Promise<void>}
+   */
+  async whenQuiet() {
+    while (this.state !== 'closed' && (this.inFlight > 0 || this.cancellation !== undefined)) {
+      if (this.cancellation !== undefined) await this.cancellation.done;
+      else await this.#whenIdle();
+    }
+  }
+
+  /** @returns {Promise<void>} */
+  #whenIdle() {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+    });
+  }
+
+  #tellIdle() {
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /** @param {boolean} ok */
@@ -330,6 +433,10 @@ class Connection {
    * @param {QueryAbortedError} reason
    */
   giveUp(work, reason) {
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => work.isSettled || this.giveUp(work, reason));
+      return;
+    }
     const members = membersOf(work);
     if (this.#outbox.remove(work)) {
       for (const query of members) this.forget(query);
@@ -347,11 +454,12 @@ class Connection {
 
   /**
    * What nobody waits for any longer is not to keep the connection: if the server says nothing for a
-   * while it is asked to cancel it, which hits nobody else, and then left.
+   * while it is asked to cancel it, which hits no other caller, and then left.
    */
   #dropUnlessAnswered() {
-    const isUnwanted = () => this.#givenUp.size > 0 && this.#givenUp.size === this.load.inFlight;
-    if (this.#dropTimer !== undefined || !this.isShared || !isUnwanted()) return;
+    const isUnwanted = () =>
+      this.#givenUp.size > 0 && this.#givenUp.size + this.#ownInFlight === this.load.inFlight;
+    if (this.#dropTimer !== undefined || !isUnwanted()) return;
     const { settled } = this;
     this.#dropTimer = setTimeout(() => {
       this.#dropTimer = undefined;
@@ -382,12 +490,42 @@ class Connection {
     delivery.afterDelivery(callback);
   }
 
+  /**
+   * A parser of the user's asks for it, in the middle of a delivery or of what is being written.
+   * @template T
+   * @param {() => T} action
+   * @returns {Promise<Awaited<T>>}
+   */
+  #whenUnlocked(action) {
+    return new Promise((resolve) => {
+      delivery.afterDelivery(() => resolve(/** @type {any} */ (action())));
+    });
+  }
+
+  /**
+   * An event of it could not be taken in: nobody knows what that said.
+   * @param {unknown} cause
+   * @param {readonly any[]} entries whose last event it was
+   */
+  onFault(cause, entries) {
+    const error = () => faultError(cause);
+    this.answers.distrust(error);
+    const queries = entries.flatMap((entry) => entry.members ?? entry);
+    for (const query of queries) callApart(() => query.reject?.(error()));
+  }
+
   // --- The end of the connection, and what it says by itself -----------------
 
-  /** Nothing of it will be answered: the connection is gone. @param {Query} query */
-  onNotSent(query) {
+  /**
+   * Nothing of it will be answered: the connection is gone.
+   * @param {Query} query
+   * @param {import('./errors').Outcome} [told]
+   */
+  onNotSent(query, told = 'not-run') {
     this.forget(query);
-    query.reject(this.#unsentError());
+    const error = this.#unsentError();
+    outcome.restrict(error, told);
+    query.reject(error);
     this.#owner.onSettled();
   }
 
@@ -396,17 +534,15 @@ class Connection {
    * @param {Query[]} queries that were in flight
    */
   onLost(message, queries) {
-    const wasEnding = this.state === 'ending' || this.state === 'closed';
+    const wasEnding = this.#wasWanted;
     // The server's last words may have come as the answer to a query.
     const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
-      const isUndone = query.group === undefined ? query.hasNotBegun : query.group.lastsNothing;
-      const outcome = isUndone ? 'not-run' : 'unknown';
       query.reject(
         this.answers.poison !== undefined
           ? this.answers.poison()
-          : this.#lostError(query, message, query.error ?? cause, outcome),
+          : this.#lostError(query, message, query.error ?? cause, outcome.ofLost(query)),
       );
     }
     // Idle, it is the one that was told.
@@ -419,12 +555,19 @@ class Connection {
    * @param {{ wasFatal?: boolean, error?: Error }} whom the server has told why, if anybody
    * @param {string} message
    * @param {Error | undefined} cause
-   * @param {import('./errors').Outcome} outcome
+   * @param {import('./errors').Outcome} told
    */
-  #lostError({ wasFatal, error }, message, cause, outcome) {
-    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, outcome);
-    const wasEnding = this.state === 'ending' || this.state === 'closed';
-    return lostError(wasEnding, message, cause, outcome);
+  #lostError({ wasFatal, error }, message, cause, told) {
+    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, told);
+    if (this.#silence !== undefined) {
+      return Object.assign(copyError(this.#silence), { outcome: told });
+    }
+    return lostError(this.#wasWanted, message, cause, told);
+  }
+
+  /** Whether somebody here has closed it, or is about to. */
+  get #wasWanted() {
+    return (this.state === 'ending' || this.state === 'closed') && this.#silence === undefined;
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
@@ -454,8 +597,9 @@ class Connection {
     if (this.cancellation !== undefined) {
       delivery.afterDelivery(() => this.cancellation?.advance());
     }
-    if (this.inFlight === 0 && this.state === 'ending') {
-      delivery.afterDelivery(() => this.#finish());
+    if (this.inFlight === 0) {
+      if (this.state === 'ending') delivery.afterDelivery(() => this.#finish());
+      if (this.#idleWaiters.length > 0) this.#tellIdle();
     }
     this.#owner.onSettled();
   }
@@ -473,6 +617,7 @@ class Connection {
    * @returns {Promise<void>}
    */
   end() {
+    if (lock.isHeld) return this.#whenUnlocked(() => this.end());
     if (this.state === 'closed') return Promise.resolve();
     const closed = new Promise((resolve) => {
       this.#whenClosed.push(() => resolve(undefined));
@@ -491,6 +636,10 @@ class Connection {
 
   /** Closes now; what is in flight is rejected, its outcome unknown. */
   destroy() {
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => this.destroy());
+      return;
+    }
     if (this.state === 'closed') return;
     if (this.state === 'connecting') {
       this.#handshake?.fail(terminatedError());
@@ -498,8 +647,23 @@ class Connection {
       return;
     }
     this.state = 'ending';
+    // What was not sent yet may go to another connection.
+    this.#outbox.block();
     this.#native.close();
     if (this.inFlight === 0) this.#close();
+  }
+
+  /** @param {Error} silence */
+  #endSilent(silence) {
+    if (this.state === 'closed') return;
+    this.#silence = silence;
+    this.state = 'ending';
+    this.ownDeadline.stop();
+    // What is in flight is settled by the loss that this reports.
+    this.#native.close();
+    if (this.inFlight > 0) return;
+    this.#failure ??= silence;
+    this.#close(silence);
   }
 
   #finish() {
@@ -515,11 +679,15 @@ class Connection {
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
+    this.#outbox.statements.lost();
+    delivery.removeConnection(this);
     clearTimeout(this.#dropTimer);
+    this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();
     if (lost !== undefined) this.#owner.onLost(lost);
     this.#owner.onClosed();
+    this.#tellIdle();
     for (const callback of this.#whenClosed.splice(0)) callback();
   }
 }

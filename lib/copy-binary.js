@@ -5,6 +5,7 @@
 // cannot express, the server reads from text. Used by copy-rows.js.
 
 const { isDate } = require('node:util/types');
+const { isBytes, lengthOf, toBytes } = require('./bytes');
 const { nulError } = require('./copy-text');
 const { defaults } = require('./pg/defaults');
 const { offsetSeconds, prepareValue } = require('./types/prepare-value');
@@ -93,10 +94,13 @@ class BinaryRows {
    */
   #prepared(encode, value) {
     const prepared = prepareValue(value, defaults);
-    if (prepared === value) return false;
-    if (prepared !== null) return encode(this, prepared);
-    this.#null();
-    return true;
+    if (prepared === null) {
+      this.#null();
+      return true;
+    }
+    // For any type: a parameter of bytes goes to the type's receive function, too.
+    if (typeof prepared === 'object') return writeBytes(this, prepared);
+    return prepared !== value && encode(this, prepared);
   }
 
   /** @param {number} size bytes that are about to be written */
@@ -209,7 +213,8 @@ function writeInt8(out, value) {
 
 /** @param {any} value @returns {number | undefined} undefined: the server has to read it */
 function toFloat(value) {
-  if (typeof value === 'number') return value;
+  // As a parameter -0 is "0". The text "-0" is what it says.
+  if (typeof value === 'number') return value + 0;
   if (typeof value !== 'string' || value === '' || !DECIMAL.test(value)) return undefined;
   const number = Number(value);
   // Too large or too small is an error of the server's.
@@ -222,18 +227,29 @@ function writeFloat8(out, value) {
   const number = toFloat(value);
   if (number === undefined) return false;
   const at = out.begin(8);
-  // As text, -0 is 0.
-  out.view.setFloat64(at, number + 0);
+  out.view.setFloat64(at, number);
   return true;
+}
+
+/**
+ * In the middle between two float4: the server reads the shortest text of the double, which lies on
+ * one side of it. No other double is that near to where the rounding changes.
+ * @param {number} value not too large for a float4
+ * @param {number} rounded
+ */
+function isMidway(value, rounded) {
+  const other = value + (value - rounded);
+  return rounded !== value && Math.fround(other) === other;
 }
 
 /** @type {Encoder} */
 function writeFloat4(out, value) {
   // From text the server rounds once, from a double that was a text we would twice.
   if (typeof value !== 'number') return false;
-  const isFinite = Number.isFinite(value);
-  if (isFinite && (Math.abs(value) > MAX_FLOAT4 || (value !== 0 && Math.fround(value) === 0))) {
-    return false;
+  if (Number.isFinite(value)) {
+    const rounded = Math.fround(value);
+    const isOutOfRange = Math.abs(value) > MAX_FLOAT4 || (rounded === 0 && value !== 0);
+    if (isOutOfRange || isMidway(value, rounded)) return false;
   }
   const at = out.begin(4);
   out.view.setFloat32(at, value + 0);
@@ -352,10 +368,11 @@ function writeJsonb(out, value) {
 }
 
 /** @type {Encoder} */
-function writeBytea(out, value) {
-  if (!Buffer.isBuffer(value)) return false;
-  const at = out.begin(value.length);
-  out.bytes.set(value, at);
+function writeBytes(out, value) {
+  if (!isBytes(value)) return false;
+  const bytes = toBytes(value);
+  const at = out.begin(lengthOf(bytes));
+  out.bytes.set(bytes, at);
   return true;
 }
 
@@ -370,7 +387,7 @@ function writeUuid(out, value) {
 /** By the OIDs of their types (PostgreSQL's pg_type.dat). @type {ReadonlyMap<number, Encoder>} */
 const encoders = new Map([
   [16, writeBool],
-  [17, writeBytea],
+  [17, writeBytes],
   [20, writeInt8],
   [21, integerWriter(2, -(2 ** 15), 2 ** 15 - 1)],
   [23, integerWriter(4, -(2 ** 31), 2 ** 31 - 1)],
@@ -390,11 +407,11 @@ const encoders = new Map([
 ]);
 
 /**
- * @param {readonly number[]} types OIDs
+ * @param {readonly (number | undefined)[]} types OIDs
  * @returns {Encoder[] | undefined} undefined: one of them has no binary form here
  */
 function findEncoders(types) {
-  const found = types.map((type) => encoders.get(type));
+  const found = types.map((type) => encoders.get(Number(type)));
   return found.every((encoder) => encoder !== undefined)
     ? /** @type {Encoder[]} */ (found)
     : undefined;

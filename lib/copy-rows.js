@@ -11,11 +11,13 @@ const { BinaryRows, TRAILER, findEncoders } = require('./copy-binary');
 const { TextRows } = require('./copy-text');
 const { ParameterError } = require('./errors');
 const { escapeIdentifier, escapeLiteral } = require('./escape');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
+const { OWN_DEFAULTS } = require('./query');
 const { Result } = require('./result');
 
 /**
  * @typedef {import('./copy').CopyFrom} CopyFrom
+ * @typedef {import('./query').Query} Query
  *
  * Who has the connection.
  * @typedef {object} Face
@@ -26,6 +28,7 @@ const { Result } = require('./result');
  * @typedef {object} Column
  * @property {string} name
  * @property {string} type OID
+ * @property {boolean} binary whether two COPYs, one of them binary, do what one of text does
  */
 
 /** Bytes that are written together. */
@@ -39,6 +42,8 @@ const CHUNK_BYTES = 1 << 17;
 class CopyRowsQuery extends CopyQuery {
   /** @type {import('./copy-binary').Encoder[] | undefined} of the binary COPY, if there is one */
   encoders = undefined;
+  /** OIDs of the columns' types, where they are known. @type {readonly (number | undefined)[]} */
+  columnTypes = [];
   /** @type {readonly Column[]} as they were when the text was made */
   #columns = [];
   #hasBegun = false;
@@ -53,9 +58,9 @@ class CopyRowsQuery extends CopyQuery {
 
   /** @param {readonly Column[]} columns */
   describe(columns) {
-    this.encoders = findEncoders(
-      this.names.map((name) => Number(columns.find((column) => column.name === name)?.type)),
-    );
+    const found = this.names.map((name) => columns.find((column) => column.name === name));
+    this.columnTypes = found.map((column) => column && Number(column.type));
+    if (found.every((column) => column?.binary)) this.encoders = findEncoders(this.columnTypes);
     if (this.encoders === undefined) return;
     this.#columns = columns;
     // Locked as COPY does it, the table keeps the types that it is seen to have then.
@@ -94,12 +99,12 @@ class CopyRowsQuery extends CopyQuery {
 }
 
 /** Tells a CopyRowsQuery in the delivery of the answer, before that can be sent. */
-class DescribeQuery extends Query {
+class DescribeQuery extends OwnQuery {
   #copy;
 
   /** @param {CopyRowsQuery} copy */
   constructor(copy) {
-    super(describeText(copy.target, copy.names), [], {}, OWN_DEFAULTS);
+    super(describeText(copy.target, copy.names), { prepare: undefined });
     this.#copy = copy;
   }
 
@@ -108,30 +113,37 @@ class DescribeQuery extends Query {
     if (!this.isSettled) this.#copy.describe(result.rows);
     super.resolve(result);
   }
+
+  /** @override @param {any} error of copyRows(), which has sent no COPY then */
+  reject(error) {
+    if (!this.isSettled) error.outcome = 'not-run';
+    super.reject(error);
+  }
 }
 
 /** @param {readonly Column[]} columns in any order */
 function toTypes(columns) {
-  return new Map(columns.map(({ name, type }) => [name, type]));
+  return new Map(columns.map(({ name, type, binary }) => [name, { type, binary }]));
 }
 
 /** Writes rows to the stream, as fast as it takes them. */
 class RowWriter {
   #stream;
   #names;
+  #types;
   /** @type {BinaryRows | TextRows} */
   #rows;
   #count = 0;
 
   /**
    * @param {CopyFrom} stream
-   * @param {readonly string[]} names of the columns
-   * @param {BinaryRows | TextRows} rows
+   * @param {CopyRowsQuery} query that is described
    */
-  constructor(stream, names, rows) {
+  constructor(stream, { names, columnTypes, encoders }) {
     this.#stream = stream;
     this.#names = names;
-    this.#rows = rows;
+    this.#types = columnTypes;
+    this.#rows = encoders === undefined ? new TextRows(columnTypes) : new BinaryRows(encoders);
   }
 
   /**
@@ -170,7 +182,7 @@ class RowWriter {
 
   async #endBinary() {
     const bytes = Buffer.concat([this.#rows.take(), TRAILER]);
-    this.#rows = new TextRows();
+    this.#rows = new TextRows(this.#types);
     await this.#stream.nextCopy(bytes);
   }
 
@@ -260,22 +272,24 @@ function checkTarget(table, columns, rows) {
 
 /**
  * The types by which values are to be written: of an enum text, of a domain that of
- * its base. Nothing where only one COPY will do: other kinds than tables, triggers
- * of statements, and columns that the server would refuse.
+ * its base. Only one COPY, of text, will do for other kinds than tables, with triggers
+ * of statements, and for columns that the server would refuse.
  * @param {string} target
  * @param {readonly string[]} names
  */
 function describeText(target, names) {
   return `select a.attname::text as name,
-  (case t.typtype when 'e' then 25 when 'd' then t.typbasetype else t.oid end)::text as type
+  (case t.typtype when 'e' then 25 when 'd' then t.typbasetype else t.oid end)::text as type,
+  c.relkind in ('r', 'p') and a.attgenerated = ''
+    and pg_catalog.has_table_privilege(c.oid, 'insert')
+    and not exists (select from pg_catalog.pg_trigger g where g.tgrelid = c.oid and g.tgtype & 1 = 0)
+    as binary
 from pg_catalog.pg_class c
   join pg_catalog.pg_attribute a on a.attrelid = c.oid
   join pg_catalog.pg_type t on t.oid = a.atttypid
-where c.oid = pg_catalog.to_regclass(${escapeLiteral(target)}) and c.relkind in ('r', 'p')
+where c.oid = pg_catalog.to_regclass(${escapeLiteral(target)})
   and a.attname in (${names.map(escapeLiteral).join(', ')})
-  and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-  and pg_catalog.has_table_privilege(c.oid, 'insert')
-  and not exists (select from pg_catalog.pg_trigger g where g.tgrelid = c.oid and g.tgtype & 1 = 0)`;
+  and a.attnum > 0 and not a.attisdropped`;
 }
 
 /**
@@ -297,9 +311,7 @@ async function copyRows(face, table, columns, rows) {
   done.catch(() => {});
   try {
     await describe.promise;
-    const { encoders } = query;
-    const format = encoders === undefined ? new TextRows() : new BinaryRows(encoders);
-    await feed(new RowWriter(stream, names, format), stream, rows);
+    await feed(new RowWriter(stream, query), stream, rows);
   } catch (error) {
     // The server is told to fail, and has done so when the stream is closed.
     stream.destroy(error instanceof Error ? error : new Error('the rows have failed'));

@@ -5,11 +5,14 @@
 // by the simple protocol, alone on their connection. Made by client.js and pool.js.
 
 const { Readable, Writable } = require('node:stream');
+const { assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
 const { afterDelivery } = require('./delivery');
 const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./errors');
 const { Query } = require('./query');
+const { Scanner, readCopyTarget } = require('./sql-scanner');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
+const { apart, messageOf, throwLater } = require('./user-code');
 
 /**
  * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
@@ -22,6 +25,9 @@ const { classifyStatement } = require('./statement-class');
  * @property {(data: Buffer) => void} onData
  * @property {() => void} onDrained
  */
+
+const TAKES_COPY_FROM = 'COPY … FROM STDIN takes copyFrom()';
+const TAKES_COPY_TO = 'COPY … TO STDOUT takes copyTo()';
 
 /** A CopyData message of this size; the server does not care where they end. */
 const MESSAGE_BYTES = 1 << 20;
@@ -53,13 +59,13 @@ class CopyQuery extends Query {
   /** @override */
   copyIn() {
     if (this.#direction === 'in') afterDelivery(() => this.side?.onReady());
-    else this.refuse('COPY … FROM STDIN takes copyFrom()');
+    else this.refuse(TAKES_COPY_FROM);
   }
 
   /** @override */
   copyOut() {
     if (this.#direction === 'out') afterDelivery(() => this.side?.onReady());
-    else this.refuse('COPY … TO STDOUT takes copyTo()');
+    else this.refuse(TAKES_COPY_TO);
   }
 
   /** @param {string} why */
@@ -106,6 +112,43 @@ class CopyFrom extends Writable {
       (error) => this.#onSettled(error),
     );
     start();
+  }
+
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
+  }
+
+  /**
+   * What a callback throws is not to stop it either. And Writable counts by the property `length`: it would
+   * wait for ever for what it has miscounted.
+   * @override
+   * @param {any} data
+   * @param {any} [encoding] or the callback
+   * @param {any} [callback]
+   */
+  write(data, encoding, callback) {
+    const counted = toCounted(data);
+    if (typeof encoding === 'function') return super.write(counted, apart(encoding));
+    return super.write(counted, encoding, apart(callback));
+  }
+
+  /**
+   * @override
+   * @param {any} [data] or the callback
+   * @param {any} [encoding] or the callback
+   * @param {any} [callback]
+   */
+  end(data, encoding, callback) {
+    if (typeof data === 'function') return super.end(apart(data));
+    const counted = toCounted(data);
+    if (typeof encoding === 'function') return super.end(counted, apart(encoding));
+    return super.end(counted, encoding, apart(callback));
   }
 
   onReady() {
@@ -165,8 +208,7 @@ class CopyFrom extends Writable {
    * @param {(error?: Error | null) => void} callback
    */
   _write(data, encoding, callback) {
-    this.#whenDrained = callback;
-    this.#whenReady(() => this.#put(data));
+    this.#take([data], callback);
   }
 
   /**
@@ -175,18 +217,45 @@ class CopyFrom extends Writable {
    * @param {(error?: Error | null) => void} callback
    */
   _writev(chunks, callback) {
+    this.#take(
+      chunks.map(({ chunk }) => chunk),
+      callback,
+    );
+  }
+
+  /**
+   * @param {readonly unknown[]} data
+   * @param {(error?: Error | null) => void} callback
+   */
+  #take(data, callback) {
+    /** @type {Buffer[]} */
+    let all;
+    try {
+      all = data.map(toData);
+    } catch (error) {
+      callback(/** @type {Error} */ (error));
+      return;
+    }
     this.#whenDrained = callback;
     this.#whenReady(() => {
-      for (const { chunk } of chunks) this.#put(chunk);
+      try {
+        for (const each of all) assertThere(each);
+      } catch (error) {
+        this.destroy(dataError(error));
+        return;
+      }
+      for (const each of all) this.#put(each);
     });
   }
 
   /** @param {Buffer} data */
   #put(data) {
     const { connection } = this.#query;
-    for (let at = 0; at < data.length; at += MESSAGE_BYTES) {
+    const length = lengthOf(data);
+    for (let at = 0; at < length; at += MESSAGE_BYTES) {
+      const message = length > MESSAGE_BYTES ? partOf(data, at, MESSAGE_BYTES) : data;
       // Lost meanwhile: its end tells.
-      if (!connection.putCopyData(data.subarray(at, at + MESSAGE_BYTES))) return;
+      if (!connection.putCopyData(message)) return;
     }
   }
 
@@ -196,7 +265,8 @@ class CopyFrom extends Writable {
    * @returns {boolean} false: it does not wait for data any more
    */
   #fail(error) {
-    const message = String(error?.message ?? 'the stream was destroyed');
+    const message =
+      error === undefined || error === null ? 'the stream was destroyed' : messageOf(error);
     return this.#query.connection.endCopy(message.replaceAll('\0', ''));
   }
 
@@ -230,6 +300,35 @@ class CopyFrom extends Writable {
   }
 }
 
+/** @param {unknown} cause */
+function dataError(cause) {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ParameterError(`COPY data cannot be sent: ${why}`, { cause });
+}
+
+/** @param {unknown} chunk @returns {unknown} what _write() refuses is left to it */
+function toCounted(chunk) {
+  try {
+    return isBytes(chunk) ? toBytes(chunk) : chunk;
+  } catch {
+    return chunk;
+  }
+}
+
+/**
+ * @param {unknown} data
+ * @returns {Buffer} that nothing can change the length of
+ */
+function toData(data) {
+  // What merely inherits from Buffer gets past the checks of Writable.
+  if (!isBytes(data)) throw new ParameterError('COPY data must be strings, Buffers or Uint8Arrays');
+  try {
+    return toBytes(data);
+  } catch (error) {
+    throw dataError(error);
+  }
+}
+
 class CopyTo extends Readable {
   #query;
   #giveUp;
@@ -250,6 +349,16 @@ class CopyTo extends Readable {
       (error) => this.destroy(error),
     );
     start();
+  }
+
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
   }
 
   onReady() {}
@@ -286,6 +395,12 @@ class CopyTo extends Readable {
   }
 }
 
+/** @param {string} text of a COPY @param {'FROM' | 'TO'} direction */
+function isOfDirection(text, direction) {
+  const scanner = new Scanner(text);
+  return readCopyTarget(scanner).direction === direction;
+}
+
 /**
  * @param {'in' | 'out'} direction
  * @param {unknown} text
@@ -301,6 +416,8 @@ function readCopy(direction, text, defaults) {
     query.refusal = new ParameterError(
       `${name}() takes one COPY … ${direction === 'in' ? 'FROM STDIN' : 'TO STDOUT'}, and nothing else`,
     );
+  } else if (isOfDirection(text, direction === 'in' ? 'TO' : 'FROM')) {
+    query.refusal = new StatementRefusedError(direction === 'in' ? TAKES_COPY_TO : TAKES_COPY_FROM);
   }
   return query;
 }

@@ -226,6 +226,12 @@ export interface ClientOptions extends LibpqOptions {
   statementCacheSize?: number;
   /** Length of their texts together, in characters. Default: 1048576. */
   statementCacheBytes?: number;
+  /**
+   * Seconds after which a prepared statement is prepared anew at its next use, less up to a fifth; 0 or Infinity:
+   * never. PostgreSQL fixes the types of parameters when it prepares: if another session changes the type of a
+   * column, this is how long values may still be stored as the old type has them, where no error tells. Default: 30.
+   */
+  statementMaxAgeSeconds?: number;
   /** false: SCRAM is not tied to TLS. See {@link LibpqOptions.channel_binding}. Default: libpq's, prefer. */
   enableChannelBinding?: boolean;
   /** What makes the promises of `connect()`, `query()` and `end()`. Default: Node's. */
@@ -263,12 +269,12 @@ export interface ConnectionParameters {
 }
 
 /**
- * Which queries of a pool's callers may share a Sync with others on the same connection: at most 32 of
+ * Which queries of a pool's callers may share a Sync with others of the same text on the same connection: at most 32 of
  * them, expected to cost the server 2 ms together. A text is a candidate once it has been run with
  * success, while it is known to cost the server 1 ms at most, and with 128 KiB of values at most. All
  * of them are answered at the Sync; if one fails, each is run again by itself.
  * - off: none
- * - reads: those that only read
+ * - reads: those that only read, by their text and by the catalog of the database
  * - all: those that write, too. Their locks are held until the Sync
  */
 export type SyncGroupMode = 'off' | 'reads' | 'all';

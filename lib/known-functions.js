@@ -53,25 +53,64 @@ const WORDS = new Set(
   ),
 );
 
+/** All names of the lists. */
+const KNOWN_NAMES = [...FUNCTIONS, ...WORDS];
+
+/**
+ * What names mean in a database, besides what PostgreSQL itself gives them; in upper case.
+ * @typedef {object} CatalogNames
+ * @property {boolean} isStrange what is called without a name, by operators and casts, cannot be trusted either
+ * @property {ReadonlySet<string>} calls of functions that hide those of our list
+ * @property {ReadonlySet<string>} attributes of functions that `t.f` may call, and that are not known
+ * @property {ReadonlySet<string>} relations that are more than they seem
+ */
+
+/** @type {CatalogNames} */
+const NO_NAMES = {
+  isStrange: false,
+  calls: new Set(),
+  attributes: new Set(),
+  relations: new Set(),
+};
+
+/** NAMEDATALEN: PostgreSQL takes the beginning of a longer name, in bytes. */
+const NAME_LIMIT = 63;
+const MAX_BYTES_OF_UNIT = 3;
+
 /** @param {string} token */
 function isName(token) {
   return token === '"' || /^[^\W\d]|^[^ -~]/.test(token);
 }
 
+/** @param {string} name that PostgreSQL may cut */
+function mayBeCut(name) {
+  if (name.length >= NAME_LIMIT) return true;
+  return name.length * MAX_BYTES_OF_UNIT >= NAME_LIMIT && /[^ -~]/.test(name);
+}
+
 /**
+ * Whether the text of a read calls what is known to do nothing else, and reads what takes the same
+ * locks each time.
  * @param {string} text of a statement whose command tag is SELECT
- * @returns {boolean} whether all functions that it calls are known; those behind
- *   views, operators and casts are not seen
+ * @param {CatalogNames} [names] of the database; without them those that it gives another meaning,
+ *   and what is behind views, operators and casts, are not seen
  */
-function callsKnownFunctionsOnly(text) {
-  if (text.length > SCAN_LIMIT) return false;
+function callsKnownFunctionsOnly(text, names = NO_NAMES) {
+  if (text.length > SCAN_LIMIT || names.isStrange) return false;
   const scanner = new Scanner(text);
   let previous = '';
   let beforePrevious = '';
   for (let token = scanner.next(); token !== ''; token = scanner.next()) {
     if (token === '(' && isName(previous)) {
       const isKnown = FUNCTIONS.has(previous) || WORDS.has(previous);
-      if (!isKnown || beforePrevious === '.') return false;
+      if (!isKnown || beforePrevious === '.' || names.calls.has(previous)) return false;
+      if (previous === 'NEXTVAL' && !hasLiteralArgument(scanner)) return false;
+    } else if (isName(token)) {
+      // U&"..." hides names.
+      if (token === '"' && previous === '&') return false;
+      const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
+      if (mayBeCut(name) || names.relations.has(name)) return false;
+      if (previous === '.' && names.attributes.has(name)) return false;
     }
     beforePrevious = previous;
     previous = token;
@@ -79,4 +118,17 @@ function callsKnownFunctionsOnly(text) {
   return true;
 }
 
-module.exports = { callsKnownFunctionsOnly };
+/**
+ * Whether nextval() always locks the same sequence.
+ * @param {Scanner} scanner behind the parenthesis
+ */
+function hasLiteralArgument(scanner) {
+  if (scanner.next() !== "'") return false;
+  let token = scanner.next();
+  if (token === ':' && scanner.next() === ':' && scanner.next() === 'REGCLASS') {
+    token = scanner.next();
+  }
+  return token === ')';
+}
+
+module.exports = { KNOWN_NAMES, callsKnownFunctionsOnly };

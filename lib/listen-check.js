@@ -6,6 +6,7 @@
 const { randomUUID } = require('node:crypto');
 const { StatementRefusedError } = require('./errors');
 const { TimeLimit } = require('./time-limit');
+const { ownTypes } = require('./types');
 
 /**
  * @typedef {import('./client').Client} Client
@@ -13,23 +14,24 @@ const { TimeLimit } = require('./time-limit');
 
 const PATIENCE_MILLIS = 2000;
 
-const PID = { text: 'select pg_backend_pid()', prepare: false, rowMode: 'array' };
-
 /**
  * @param {Client} client that is connected
  * @param {() => Client} newClient one more, which is not connected
+ * @param {number} timeoutMillis of each statement
  * @returns {Promise<void>}
  * @throws {StatementRefusedError} nothing would be heard
  */
-async function checkListening(client, newClient) {
-  const [[processID]] = (await client.query(PID)).rows;
+async function checkListening(client, newClient, timeoutMillis) {
+  const how = { prepare: false, timeoutMillis, types: ownTypes };
+  const text = 'select pg_backend_pid()';
+  const [[processID]] = (await client.query({ text, rowMode: 'array', ...how })).rows;
   // It is the server's own: nobody stands between.
   if (processID === client.processID) return;
   // Behind a pooler that gives each client a session that is heard: somebody else's notification comes.
   const channel = `pg_conduit_${randomUUID()}`;
-  await client.query({ text: `listen "${channel}"`, prepare: false });
+  await client.query({ text: `listen "${channel}"`, ...how });
   if (await isHeard(client, channel, newClient)) {
-    await client.query({ text: `unlisten "${channel}"`, prepare: false });
+    await client.query({ text: `unlisten "${channel}"`, ...how });
     return;
   }
   throw new StatementRefusedError(

@@ -6,7 +6,7 @@
 // prepared-statements.js.
 
 const { afterDelivery } = require('./delivery');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -63,7 +63,7 @@ class LostStatements {
 
   async #ask() {
     const text = 'select pg_backend_pid()';
-    const query = new Query(text, [], { prepare: false, rowMode: 'array' }, OWN_DEFAULTS);
+    const query = new OwnQuery(text, { rowMode: 'array' });
     this.#connection.submit(query);
     try {
       const [[processID]] = (await query.promise).rows;

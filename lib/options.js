@@ -46,6 +46,7 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {number} prepareThreshold
  * @property {number} statementCacheSize
  * @property {number} statementCacheBytes
+ * @property {number} statementMaxAgeSeconds Infinity: no limit
  * @property {number} query_timeout ms, 0: no limit
  * @property {number} max connections
  * @property {number} min
@@ -78,8 +79,8 @@ const { warnOfUnknown } = require('./unknown-options');
 /** What a session that was changed is reset by, unless the user knows better. */
 const DISCARD_ALL = 'DISCARD ALL';
 
-/** @type {Check} `pg` takes 0 for none */
-const uses = (value, name) => limit(value, name) || Infinity;
+/** @type {Check} 0 is none; of `maxUses` to `pg`, too */
+const orNever = (value, name) => limit(value, name) || Infinity;
 
 /** @type {Check} `pg` takes false for none */
 const millisOrFalse = (value, name) => (value === false ? 0 : integer(0)(value, name));
@@ -110,6 +111,7 @@ const SETTINGS = {
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
+  statementMaxAgeSeconds: { check: orNever, default: 30 },
   query_timeout: { check: millisOrFalse, default: 0 },
   max: { check: integer(1, 10000), default: 10 },
   min: { check: integer(0, 10000), default: 0 },
@@ -117,7 +119,7 @@ const SETTINGS = {
   maxWaiting: { check: limit, default: Infinity },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   idleTimeoutMillis: { check: integer(0), default: 10000 },
-  maxUses: { check: uses, default: Infinity },
+  maxUses: { check: orNever, default: Infinity },
   maxLifetimeSeconds: { check: integer(0), default: 0 },
   allowExitOnIdle: { check: boolean, default: false },
   leakWarningMillis: { check: integer(0), default: 0 },

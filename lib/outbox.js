@@ -5,19 +5,17 @@
 // connection.js, which settles them.
 
 const { Batch } = require('./batch');
+const { BytesGoneError } = require('./bytes');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const delivery = require('./delivery');
 const { ParameterError } = require('./errors');
+const { Gathering } = require('./gathering');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
 const { Housekeeping } = require('./query');
-const {
-  MAX_MEMBERS,
-  MAX_MEMBER_BYTES,
-  MAX_MEMBER_MILLIS,
-  SyncGroup,
-  SyncWriter,
-} = require('./sync-groups');
+const { SessionFormats } = require('./session-formats');
+const { SyncCandidates } = require('./sync-candidates');
+const { SyncGroup, SyncWriter } = require('./sync-groups');
 const ticks = require('./tick-buffer');
 const { flag, int8Mode } = require('./wire-format');
 
@@ -37,20 +35,28 @@ const MAX_BYTES_IN_FLIGHT = 8 << 20;
 /** A statement that brought more, or was never seen, has its rows decoded as they come. */
 const MANY_ROWS = 1000;
 
+/** So many that wait for company are enough, whatever their texts. */
+const MAX_GATHERED = 128;
+
 /** Name of a savepoint. */
 const GUARD = 'pg_conduit_read';
 
+/** PQTRANS_IDLE */
+const IDLE = 0;
 /** PQTRANS_INTRANS */
 const IN_TRANSACTION = 2;
 
 class Outbox {
   #connection;
   #load;
-  #settings;
+  #candidates;
   #int8Flags;
   #bytesInFlight = 0;
-  /** First in, first out: what waits for bytes to leave, or for company in its Sync. @type {(Query | Batch)[]} */
+  /** First in, first out: what waits for bytes to leave, or to have the connection to itself. @type {(Query | Batch)[]} */
   #held = [];
+  /** What waits for company in its Sync. */
+  #gathered = new Gathering();
+  #endsTick = false;
   /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
@@ -58,30 +64,45 @@ class Outbox {
   #asides = 0;
   /** @type {(() => void) | undefined} */
   #whenNoAsides = undefined;
+  /** @type {(() => void)[]} */
+  #whenPipelining = [];
+  /** @type {Promise<void> | undefined} */
+  #learning = undefined;
+  #onLearned = () => {};
   /** What ends the savepoint of a query that was read. @type {string[] | undefined} */
   #guardEnd = undefined;
 
   /**
    * @param {Connection} connection
    * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
    */
-  constructor(connection, settings) {
+  constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
-    this.#settings = settings;
+    this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
-    this.statements = new PreparedStatements(connection, this.syncs, settings);
+    this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
+    this.formats = new SessionFormats(
+      connection,
+      this.statements.cache,
+      (text, onAnswered, onRow) => {
+        if (!this.#canSendAside) return false;
+        // Behind something else it must not keep that from being cancelled.
+        this.#sendAside(text, onAnswered, onRow, this.#load.sent === 0);
+        return true;
+      },
+    );
   }
 
   /** @param {Query} query that may run on this connection */
   submit(query) {
-    const mode = query.syncGroup ?? this.#settings.syncGroup;
-    query.sharesSync = mode !== 'off' && this.#mayShareSync(query, mode) ? mode : false;
+    query.sharesSync = this.#candidates.take(query);
     const isHeld = this.#mustHold(query);
     this.#load.add(query);
     if (isHeld) this.#hold(query);
-    else this.#send(query);
+    else this.#place(query);
   }
 
   /** @param {Batch} batch that may run on this connection */
@@ -92,7 +113,7 @@ class Outbox {
       batch.expectedMillis += query.expectedMillis;
     }
     if (isHeld) this.#hold(batch);
-    else this.#sendBatch(batch);
+    else this.#place(batch);
   }
 
   /** @param {Query | Batch} work */
@@ -102,10 +123,10 @@ class Outbox {
       this.#solo !== undefined ||
       this.#guardEnd !== undefined ||
       (work.runsSolo && this.#load.sent > 0) ||
+      this.#mustLearn(work) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
-      this.#isTooMuch(work) ||
-      (work.sharesSync !== false && this.#load.isBusy)
+      this.#isTooMuch(work)
     );
   }
 
@@ -114,6 +135,60 @@ class Outbox {
     this.#held.push(work);
     this.#load.hold(work);
     this.sendHeld();
+  }
+
+  /** @param {Query | Batch} work that may be sent now */
+  #place(work) {
+    if (work.sharesSync && this.#load.isBehindMany) {
+      this.#gather(/** @type {Query} */ (work));
+      return;
+    }
+    // What changes something stays behind what was to be read before.
+    if (this.#gathered.size > 0 && !this.#sendAll(this.#gathered.takeAll())) this.#hold(work);
+    else if (work instanceof Batch) this.#sendBatch(work);
+    else this.#send(work);
+  }
+
+  /**
+   * In a Sync group of several texts one member's locks would be held while the next one waits for its own, which
+   * makes deadlocks of what is none. Those of one text want the same locks: the first of them has what the others
+   * need.
+   * @param {Query} query that may share its Sync
+   */
+  #gather(query) {
+    this.#load.hold(query);
+    if (this.#gathered.add(query)) this.#sendAll(this.#gathered.take(query.info));
+    else this.#beforeTickEnds();
+  }
+
+  #beforeTickEnds() {
+    if (this.#endsTick) return;
+    this.#endsTick = true;
+    ticks.beforeEnd(this);
+  }
+
+  /** All callbacks of this turn of the loop have run: no more company comes in this tick. */
+  endTick() {
+    this.#endsTick = false;
+    if (!this.#canSend) return;
+    // While the server has enough to do, more may come that share the Sync.
+    if (this.#gathered.size < MAX_GATHERED && this.#load.isBusy) return;
+    this.#sendAll(this.#gathered.takeAll());
+  }
+
+  /** @param {Query[]} gathered text by text @returns {boolean} whether nothing of it has to wait for bytes to leave */
+  #sendAll(gathered) {
+    let isAll = true;
+    for (const query of gathered) {
+      if (!isAll || this.#isTooMuch(query)) {
+        isAll = false;
+        this.#held.push(query);
+      } else {
+        this.#load.unhold(query);
+        this.#send(query);
+      }
+    }
+    return isAll;
   }
 
   /** @param {Query | Batch} work */
@@ -125,22 +200,22 @@ class Outbox {
   sendHeld() {
     if (!this.#canSend) return;
     this.#endGuard();
-    const last = this.#held.at(-1);
-    if (last === undefined) return;
-    // While the server has enough to do, more may come that share the Sync.
-    if (last.sharesSync && this.#held.length < MAX_MEMBERS && this.#load.isBusy) return;
+    if (this.#gathered.size > 0) this.#beforeTickEnds();
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
       if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
+      if (this.#mustLearn(first)) {
+        this.learnTransactionStatus();
+        return;
+      }
       const next = /** @type {Query | Batch} */ (this.#held.shift());
       this.#load.unhold(next);
-      if (next instanceof Batch) this.#sendBatch(next);
-      else this.#send(next);
+      this.#place(next);
     }
   }
 
   get isHolding() {
-    return this.#held.length > 0 || this.#guardEnd !== undefined;
+    return this.#held.length > 0 || this.#gathered.size > 0 || this.#guardEnd !== undefined;
   }
 
   get #canSend() {
@@ -161,9 +236,11 @@ class Outbox {
 
   /** @param {Query | Batch} work @returns {boolean} whether it was held back, and now is not any more */
   remove(work) {
-    const index = this.#held.indexOf(work);
-    if (index === -1) return false;
-    this.#held.splice(index, 1);
+    if (!this.#gathered.remove(work)) {
+      const index = this.#held.indexOf(work);
+      if (index === -1) return false;
+      this.#held.splice(index, 1);
+    }
     this.#load.unhold(work);
     this.#bytesInFlight += work.size;
     return true;
@@ -191,20 +268,55 @@ class Outbox {
     return isWaiting;
   }
 
-  /** @param {string} text of our own @param {() => void} [onAnswered] */
-  #sendAside(text, onAnswered) {
-    ++this.#asides;
+  /**
+   * @param {string} text of our own
+   * @param {() => void} [onAnswered]
+   * @param {(row: any[]) => void} [onRow]
+   * @param {boolean} [isGuarded] no signal is sent before it is answered
+   */
+  #sendAside(text, onAnswered, onRow, isGuarded = true) {
+    if (isGuarded) ++this.#asides;
     const answered = () => {
-      --this.#asides;
+      if (isGuarded) --this.#asides;
       onAnswered?.();
       const signal = this.#whenNoAsides;
       if (this.#asides > 0 || signal === undefined) return;
       this.#whenNoAsides = undefined;
       signal();
     };
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, answered));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
+  }
+
+  /**
+   * Whether a query must wait until it is known if it runs in a transaction. The Syncs in front of it
+   * have not told while statements of our own were behind them.
+   * @param {Query | Batch} work
+   */
+  #mustLearn(work) {
+    return 'isRead' in work && this.#needsGuard(work) && this.#connection.transactionStatus === -1;
+  }
+
+  /** @param {Query} query */
+  #needsGuard(query) {
+    return query.isRead && !this.#connection.isShared;
+  }
+
+  /**
+   * Asks for the status that a Sync tells, by a statement that does nothing.
+   * @returns {Promise<void>} it is answered, or never will be, and what waited for that is sent
+   */
+  learnTransactionStatus() {
+    this.#learning ??= new Promise((resolve) => {
+      this.#onLearned = () => {
+        this.#learning = undefined;
+        this.sendHeld();
+        resolve();
+      };
+      this.#sendAside('', this.#onLearned);
+    });
+    return this.#learning;
   }
 
   /**
@@ -213,9 +325,7 @@ class Outbox {
    * @param {Query} query that is about to be sent, alone
    */
   #guard(query) {
-    const { transactionStatus } = this.#connection;
-    // Not known while something of our own is in flight: without a transaction it fails by itself.
-    if (transactionStatus !== IN_TRANSACTION && transactionStatus !== -1) return;
+    if (this.#connection.transactionStatus !== IN_TRANSACTION) return;
     this.#sendAside(`SAVEPOINT ${GUARD}`);
     query.onceSettled(() => {
       if (query.wasStopped) this.#guardEnd = [`ROLLBACK TO ${GUARD}`, `RELEASE ${GUARD}`];
@@ -228,14 +338,32 @@ class Outbox {
     const texts = this.#guardEnd;
     if (texts === undefined) return;
     this.#guardEnd = undefined;
+    // The statement has ended the transaction, and its savepoint with it.
+    if (this.#connection.transactionStatus === IDLE) return;
     for (const text of texts) this.#sendAside(text);
-    // As far as anybody can know.
-    this.#connection.transactionStatus = IN_TRANSACTION;
+    // They succeed: the savepoint was made in a transaction that was known to be open.
+    if (this.#connection.transactionStatus > IDLE) {
+      this.#connection.transactionStatus = IN_TRANSACTION;
+    }
+  }
+
+  /**
+   * While a text goes by the simple protocol libpq takes nothing else.
+   * @param {() => void} write is called as soon as something may be written
+   */
+  whenPipelining(write) {
+    if (this.#isPipelining) write();
+    else this.#whenPipelining.push(write);
+  }
+
+  get #isPipelining() {
+    return this.#solo === undefined || 'members' in this.#solo || this.#solo.results === undefined;
   }
 
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
-    const held = this.#held.splice(0);
+    this.#onLearned();
+    const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
     for (const work of held) this.#load.unhold(work);
     for (const { size } of held) this.#bytesInFlight += size;
     return held;
@@ -246,6 +374,10 @@ class Outbox {
     this.#bytesInFlight -= query.size;
     if (this.#isSolo(query)) this.#solo = undefined;
     this.syncs.forget(query);
+    if (this.#whenPipelining.length === 0) return;
+    for (const write of this.#whenPipelining.splice(0)) {
+      delivery.afterDelivery(() => this.whenPipelining(write));
+    }
   }
 
   /** @param {Query} query */
@@ -285,13 +417,13 @@ class Outbox {
   /** @param {Query} query */
   #send(query) {
     if (query.runsSolo) this.#solo = query;
-    if (query.isRead && !this.#connection.isShared) this.#guard(query);
+    if (this.#needsGuard(query)) this.#guard(query);
     if (query.results !== undefined) {
       this.#sendSimple(query);
       return;
     }
     this.#begin(query);
-    ticks.begin();
+    ticks.begin(query.size);
     try {
       this.#write(query);
     } catch (error) {
@@ -300,7 +432,19 @@ class Outbox {
     }
     if (query.sharesSync) this.syncs.endShared(query);
     else this.syncs.endAlone(query.slot);
-    this.statements.sent(query);
+    this.#sendBehind(query);
+  }
+
+  /** @param {Query} query that was written */
+  #sendBehind(query) {
+    if (query.info.resetsFormats) this.formats.onSent(query);
+    if (this.formats.isWanted) this.formats.ask();
+  }
+
+  /** A query that goes by the simple protocol has the connection to itself. */
+  get #canSendAside() {
+    if (this.#isBlocked || this.#connection.state !== 'ready') return false;
+    return !(this.#solo !== undefined && !(this.#solo instanceof Batch) && this.#solo.results);
   }
 
   /** @param {Query} query a text of several statements */
@@ -314,8 +458,10 @@ class Outbox {
       return;
     }
     this.#connection.transactionStatus = -1;
+    this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
+    if (query.info.changesFormats) this.formats.onSend(query);
     // Behind what was written so far.
     ticks.submit();
     this.#connection.runSimple(query.slot, flags, query.text);
@@ -327,22 +473,29 @@ class Outbox {
     if (batch.runsSolo) this.#solo = batch;
     batch.trace?.sent(this.#connection);
     for (const query of members) this.#begin(query);
-    ticks.begin();
+    ticks.begin(batch.size);
+    let culprit = members[0];
     try {
-      for (const query of members) this.#write(query);
+      for (const query of members) {
+        culprit = query;
+        this.#write(query);
+      }
     } catch (error) {
-      this.#undo(members, error);
+      // The first to be told is the one that the batch is rejected for.
+      this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
       return;
     }
     this.syncs.endAlone(new SyncGroup(members).slot);
-    for (const query of members) this.statements.sent(query);
+    for (const query of members) this.#sendBehind(query);
   }
 
   /** @param {Query} query */
   #begin(query) {
     this.#connection.transactionStatus = -1;
+    if (query.info.changesFormats) this.formats.onSend(query);
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
+    this.statements.sent(query);
     query.slot = delivery.takeSlot(query);
     query.trace?.sent(this.#connection);
   }
@@ -356,6 +509,7 @@ class Outbox {
     for (const query of queries) {
       delivery.freeSlot(query.slot);
       this.statements.notSent(query);
+      if (query.info.changesFormats) this.formats.onAnswered(query);
     }
     this.#connection.onUnwritten(queries, unwrittenError(cause));
   }
@@ -373,36 +527,22 @@ class Outbox {
       return;
     }
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
-    ticks.writeExecute(id, slot, flags | preparedFlags(statement, types), statement.id, parameters);
-  }
-
-  /**
-   * Whether others may stand before the same Sync: known to be cheap and, unless
-   * the caller wants more, to read only.
-   * @param {Query} query
-   * @param {'reads' | 'all'} mode
-   */
-  #mayShareSync({ info, size }, mode) {
-    if (!this.#connection.isShared) return false;
-    if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
-    if (info.usesAlone > 0) {
-      --info.usesAlone;
-      return false;
-    }
-    return info.averageMillis <= MAX_MEMBER_MILLIS && size <= MAX_MEMBER_BYTES;
+    flags |= info.keepsColumns
+      ? preparedFlags(statement, types, this.formats)
+      : unpreparedFlags(types);
+    ticks.writeExecute(id, slot, flags, statement.id, parameters);
   }
 }
 
 /**
- * A string or an array got longer than V8 allows, or somebody's `types` threw.
+ * A string or an array got longer than V8 allows, bytes were taken away, or somebody's `types` threw.
  * @param {unknown} cause
  */
 function unwrittenError(cause) {
-  if (cause instanceof RangeError) return tooLargeError({ cause });
-  return new ParameterError(
-    `types.getTypeParser() threw: ${cause instanceof Error ? cause.message : String(cause)}`,
-    { cause },
-  );
+  if (cause instanceof BytesGoneError) {
+    return new ParameterError(`a parameter cannot be sent: ${cause.message}`, { cause });
+  }
+  return cause instanceof ParameterError ? cause : tooLargeError({ cause });
 }
 
 module.exports = { Outbox };

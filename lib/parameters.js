@@ -5,9 +5,12 @@
 // written. Bytes are not copied: a Buffer may be changed when its query is
 // settled, not before. Used by query-arguments.js.
 
+const { constants } = require('node:buffer');
+const { lengthOf } = require('./bytes');
 const { ParameterError } = require('./errors');
 const { defaults } = require('./pg/defaults');
 const { prepareValue } = require('./types/prepare-value');
+const { causeOf, messageOf } = require('./user-code');
 
 /** The Bind message counts parameters in 16 bits. */
 const MAX_PARAMETERS = 65535;
@@ -16,6 +19,12 @@ const MAX_SIZE = 0x3fffffff;
 /** Not less than the addon reckons. */
 const MESSAGE_OVERHEAD = 1024;
 const PARAMETER_OVERHEAD = 20;
+/**
+ * libpq counts in 31 bits what it has not written yet, and may hold some megabytes of what was sent
+ * before. The texts of one tick are one string.
+ */
+const MAX_BATCH_SIZE = 2 ** 31 - (64 << 20);
+const MAX_BATCH_UNITS = constants.MAX_STRING_LENGTH - (2 << 20);
 
 /** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
 
@@ -56,13 +65,21 @@ function prepareParameters(values) {
     for (; index < count; ++index) parameters[index] = prepare(values[index]);
   } catch (error) {
     // Until its stack is read an error holds those who called, and so the client.
-    if (error instanceof Error) void error.stack;
-    throw new ParameterError(
-      `parameter $${index + 1}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    forgetFrames(error);
+    throw new ParameterError(`parameter $${index + 1}: ${messageOf(error)}`, {
+      cause: causeOf(error),
+    });
   }
   return parameters;
+}
+
+/** @param {any} error perhaps one with a getter that throws */
+function forgetFrames(error) {
+  try {
+    void error?.stack;
+  } catch {
+    // It holds what it wants to.
+  }
 }
 
 /**
@@ -74,31 +91,57 @@ function sizeInFlight(text, parameters) {
   let size = text.length;
   for (const parameter of parameters) {
     if (typeof parameter === 'object' || typeof parameter === 'string') {
-      size += parameter === null ? 0 : parameter.length;
+      if (typeof parameter === 'string') size += parameter.length;
+      else if (parameter !== null) size += lengthOf(parameter);
     }
   }
   return size;
 }
 
+/** What several queries take that are sent together. */
+class Measure {
+  /** Bytes on the way to the server, not less than the addon reckons. */
+  #size = 0;
+  /** UTF-16 units of all texts. */
+  #units = 0;
+
+  /**
+   * @param {string} text
+   * @param {readonly Parameter[]} parameters
+   * @returns {ParameterError | undefined} what the addon would refuse when everything before it was
+   *   sent already
+   */
+  add(text, parameters) {
+    if (text.includes('\0')) return nulError(-1);
+    let size = Buffer.byteLength(text) + MESSAGE_OVERHEAD;
+    let units = text.length + 1;
+    for (const [index, parameter] of parameters.entries()) {
+      size += PARAMETER_OVERHEAD;
+      if (typeof parameter === 'string') {
+        if (parameter.includes('\0')) return nulError(index);
+        size += Buffer.byteLength(parameter);
+        units += parameter.length + 1;
+      } else if (typeof parameter === 'object' && parameter !== null) {
+        size += lengthOf(parameter);
+      }
+    }
+    this.#size += size;
+    this.#units += units;
+    return size > MAX_SIZE ? tooLargeError() : undefined;
+  }
+
+  get isTooLarge() {
+    return this.#size > MAX_BATCH_SIZE || this.#units > MAX_BATCH_UNITS;
+  }
+}
+
 /**
- * What the addon would refuse when everything before it was sent already.
  * @param {string} text
  * @param {readonly Parameter[]} parameters
- * @returns {ParameterError | undefined}
+ * @returns {ParameterError | undefined} why the addon would refuse it
  */
 function findUnsendable(text, parameters) {
-  if (text.includes('\0')) return nulError(-1);
-  let size = Buffer.byteLength(text) + MESSAGE_OVERHEAD;
-  for (const [index, parameter] of parameters.entries()) {
-    size += PARAMETER_OVERHEAD;
-    if (typeof parameter === 'string') {
-      if (parameter.includes('\0')) return nulError(index);
-      size += Buffer.byteLength(parameter);
-    } else if (typeof parameter === 'object' && parameter !== null) {
-      size += parameter.length;
-    }
-  }
-  return size > MAX_SIZE ? tooLargeError() : undefined;
+  return new Measure().add(text, parameters);
 }
 
 /** @param {number} index of the parameter, -1 for the text */
@@ -119,7 +162,16 @@ function tooLargeError(options) {
   );
 }
 
+function batchTooLargeError() {
+  return new ParameterError(
+    'the statements of the batch and their parameters are larger than 2 GB, or their texts than ' +
+      '512 MB, which is more than can be sent together: make several batches of them',
+  );
+}
+
 module.exports = {
+  Measure,
+  batchTooLargeError,
   prepareParameters,
   sizeInFlight,
   findUnsendable,

@@ -7,7 +7,8 @@ const { Batch } = require('./batch');
 const { Client, POOL, connectionOf, plainQuery } = require('./client');
 const { handOver } = require('./handed-query');
 const { DISCARD_ALL } = require('./options');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
+const { Query } = require('./query');
 const { setUpSession } = require('./session-setup');
 
 /** Lifetimes end between this part of the limit and all of it, so that a pool does not renew all of its connections at once. */
@@ -159,7 +160,7 @@ class Member {
     connection.hasTouchedTransaction = false;
     connection.hasTouchedSession = false;
     if (texts.length === 0) return true;
-    const queries = texts.map((text) => new Query(text, [], { prepare: false }, OWN_DEFAULTS));
+    const queries = texts.map((text) => new OwnQuery(text));
     for (const query of queries) connection.submit(query);
     const outcomes = await Promise.allSettled(queries.map(({ promise }) => promise));
     connection.hasTouchedTransaction = false;

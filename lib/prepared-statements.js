@@ -8,42 +8,68 @@ const delivery = require('./delivery');
 const { DatabaseError } = require('./errors');
 const { LostStatements } = require('./lost-statements');
 const { Housekeeping } = require('./query');
+const { isTagOfDdl } = require('./schema-change');
+const { SchemaWatch } = require('./schema-watch');
 const { StatementCache } = require('./statement-cache');
-const { epochChange } = require('./statement-class');
+const {
+  isOfAnalysis,
+  isOfChangedResult,
+  isOfDroppedType,
+  isOfExecution,
+  isOfParameter,
+} = require('./statement-errors');
 const ticks = require('./tick-buffer');
 
 /**
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./query').Query} Query
  * @typedef {import('./statement-cache').Statement} Statement
+ *
+ * What an error has to do with the prepared statement that was executed:
+ * - none: nothing
+ * - suspect: it may be out of date, and the query may have run
+ * - doubtful: it may be out of date, and nothing ran
+ * - stale: it is out of date, and nothing ran
+ * - lost: it is gone, and nothing ran
+ * @typedef {'none' | 'suspect' | 'doubtful' | 'stale' | 'lost'} Blame
  */
-
-/** What the server says of an OID that it does not know any more. */
-const INTERNAL_ERROR = 'XX000';
-/** Routines that know nothing of a type; by the routine, since the message is translated. */
-const TYPE_LOOKUPS = new Set(['getTypeInputInfo', 'getTypeBinaryInputInfo']);
-/** "unnamed portal parameter $1", in any language; before PostgreSQL 13 there is none. */
-const OF_PARAMETER = /^[^\n"]* \$\d+$/;
 
 /** What fails for the sake of a prepared statement of the user's. */
 const NAMES_ANOTHER = new Set(['EXECUTE', 'DEALLOCATE']);
+
+/** Lifetimes end between this part of the limit and all of it, so that not all are renewed at once. */
+const AGE_JITTER = 0.2;
+
+/**
+ * In a transaction nothing can be sent again: what was not used for so long is prepared anew there. A use proves
+ * that it was not out of date then, so that what is in use all the time costs nothing more.
+ */
+const MAX_IDLE_MILLIS_IN_TRANSACTION = 1000;
+
+const TAG_OF_DROP = /^(?:DISCARD ALL|DEALLOCATE ALL)$/;
 
 class PreparedStatements {
   #connection;
   #syncs;
   #settings;
-  #isStaleUntilEnd = false;
+  #registry;
   #lost;
+  #watch;
+  #load;
 
   /**
    * @param {Connection} connection
    * @param {import('./sync-groups').SyncWriter} syncs
    * @param {import('./options').Settings} settings
+   * @param {import('./statement-registry').StatementRegistry} registry
    */
-  constructor(connection, syncs, settings) {
+  constructor(connection, syncs, settings, registry) {
     this.#connection = connection;
     this.#syncs = syncs;
     this.#settings = settings;
+    this.#registry = registry;
+    this.#watch = new SchemaWatch(registry);
+    this.#load = connection.load;
     this.#lost = new LostStatements(connection, settings);
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
   }
@@ -61,36 +87,87 @@ class PreparedStatements {
 
   /** @param {Query} query */
   #find(query) {
+    const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
-    if (!(query.prepare ?? prepare) || query.info.isNeverPrepared) return undefined;
-    if (!this.#lost.mayPrepare) return undefined;
+    if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
+    if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
     const known = this.cache.find(query.text);
-    if (known !== undefined) {
+    if (known !== undefined && !this.#isCurrent(known, query)) {
+      this.giveUp(known);
+    } else if (known !== undefined) {
       // Whoever follows a Parse that fails must be able to go again, which only
       // a shared connection allows: elsewhere the order of statements counts.
       const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
       return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
-    if (query.name === undefined && query.info.uses < prepareThreshold) return undefined;
+    if (query.name === undefined) {
+      // A utility statement has no plan to save, and what it returns may be something else each time. What
+      // changes the schema would be prepared anew for each use.
+      if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
+      if (info.uses < prepareThreshold) return undefined;
+    }
     for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
     if (!this.cache.hasRoomFor(query.text)) return undefined;
     query.leads = true;
     const added = this.cache.add(query.text);
     added.batch = query.batch;
+    this.#stamp(added, query);
     return added;
   }
 
-  /** @param {Query} query could not be written */
-  notSent({ statement, leads }) {
+  /**
+   * Whether an ADD COLUMN of somebody else's would make it fail where it cannot be sent again. Who gives a
+   * name has asked for a prepared statement, as with `pg`.
+   * @param {Query} query
+   */
+  #isTooRisky({ name, info }) {
+    return this.#watch.mayBeInTransaction && name === undefined && info.hasOpenColumns;
+  }
+
+  /** @param {Statement} statement @param {Query} query that executes it then */
+  #isCurrent(statement, { name, info }) {
+    if (statement.schemaEpoch !== this.#registry.schemaEpoch) return false;
+    if (statement.epoch !== info.epoch || statement.sessionEpoch !== this.#watch.epoch) {
+      return false;
+    }
+    // As of when the query at the head was sent; no clock is asked for each query.
+    const now = this.#load.headSince;
+    if (now >= statement.renewAt) return false;
+    if (this.#watch.mayBeInTransaction && name === undefined) {
+      if (now - statement.usedAt > MAX_IDLE_MILLIS_IN_TRANSACTION) return false;
+    }
+    statement.usedAt = now;
+    return true;
+  }
+
+  /** @param {Statement} statement @param {Query} query that sends its Parse */
+  #stamp(statement, { info }) {
+    statement.schemaEpoch = this.#registry.schemaEpoch;
+    statement.epoch = info.epoch;
+    statement.sessionEpoch = this.#watch.epoch;
+    statement.usedAt = this.#load.headSince;
+    const millis = this.#settings.statementMaxAgeSeconds * 1000;
+    statement.renewAt = statement.usedAt + millis * (1 - AGE_JITTER * Math.random());
+  }
+
+  /**
+   * What is sent behind it must not count on what it takes away.
+   * @param {Query} query for which choose() has chosen
+   */
+  sent(query) {
+    const { info } = query;
+    if (!info.isWatched) return;
+    if (info.dropsStatements) this.cache.clear();
+    this.#watch.sent(query);
+  }
+
+  /** @param {Query} query that was told to sent(), and could not be written */
+  notSent(query) {
+    const { info, statement, leads } = query;
+    if (info.isWatched) this.#watch.notSent(query);
     if (statement === undefined) return;
     --statement.users;
     if (leads) this.cache.remove(statement);
-  }
-
-  /** @param {Query} query has been written, with what choose() returned for it */
-  sent(query) {
-    // What is sent behind it must not count on what it takes away.
-    if (query.info.dropsStatements) this.cache.clear();
   }
 
   /** @param {Query} query whose Sync has come */
@@ -107,59 +184,101 @@ class PreparedStatements {
       statement.shape ??= query.shape;
       if (statement.isRetired) this.#closeSoon(statement);
     }
-    // Of several statements only the last tag is known here.
-    if (query.results !== undefined) this.#applyTag('SET');
-    else if (query.tag !== '') this.#applyTag(query.tag);
+    if (query.doubt !== undefined) this.#resolve(query, query.doubt);
+    if (this.#watch.isAwake) this.#watch.answered(query, this.#connection.transactionStatus);
+    if (query.tag !== '') this.#applyTag(query);
     this.#lost.synced();
   }
 
-  /** @param {string} tag of a command that is done */
-  #applyTag(tag) {
-    const isEnd = tag === 'COMMIT' || tag === 'ROLLBACK';
-    // What made statements stale inside a transaction is undone by its ROLLBACK.
-    const change = isEnd && this.#isStaleUntilEnd ? 'stale' : epochChange(tag);
-    if (change === 'none') return;
-    const all = this.cache.clear();
-    if (change === 'stale') for (const stale of all) this.#closeSoon(stale);
-    this.#isStaleUntilEnd = change === 'stale' && !isEnd;
+  /** The connection is closed. */
+  lost() {
+    this.#watch.lost();
   }
 
-  /**
-   * Whether an error proves that the query did not run, only because its
-   * prepared statement was gone or out of date.
-   * @param {Query} query
-   * @param {Error} error
-   */
-  isToBlame(query, error) {
-    const { statement, info } = query;
-    if (statement === undefined || !(error instanceof DatabaseError)) return false;
-    if (isOfDroppedType(error)) return true;
-    // The same errors may come from inside the statement, after it has done (and, in a procedure,
-    // committed) something; they have a context then.
-    if (error.where !== undefined || info.mayCommitInside) return false;
+  /** What the text did not tell. @param {Query} query */
+  #applyTag({ tag, info }) {
+    if (info.schemaChange === 'none' && isTagOfDdl(tag)) this.#registry.renewAll();
+    if (!info.dropsStatements && TAG_OF_DROP.test(tag)) this.cache.clear();
+  }
+
+  // --- Errors -------------------------------------------------------------------
+
+  /** @param {Query} query that has failed @returns {Blame} */
+  blame({ error, statement, info, leads, parseFailed }) {
+    if (statement === undefined || !(error instanceof DatabaseError)) return 'none';
+    if (isOfDroppedType(error)) return 'stale';
     if (error.code === '26000') {
-      const isOfOurs = !NAMES_ANOTHER.has(info.class.keyword);
-      if (isOfOurs && statement.isReady && !statement.isRetired) this.#lost.found();
-      return !query.parseFailed;
+      // The same error may come from inside the statement, after it has done (and, in a procedure,
+      // committed) something; it has a context then.
+      return error.where === undefined && !info.mayCommitInside && !parseFailed ? 'lost' : 'none';
     }
-    // By the routine: the message is translated.
-    const isStale = error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
-    // Just parsed, it is out of date: a pooler has another one that it takes for the same.
-    if (isStale && query.leads) info.isNeverPrepared = true;
-    return isStale;
+    if (isOfChangedResult(error) && !info.mayCommitInside) return 'stale';
+    if (parseFailed) return 'none';
+    if (isOfAnalysis(error, info)) return 'stale';
+    if (isOfParameter(error)) return 'doubtful';
+    return leads || isOfExecution(error) ? 'none' : 'suspect';
   }
 
   /**
-   * Whether the query's prepared statement may be out of date, though it may have run: a type of its
-   * result was dropped, which the server finds out when it writes the first row; or the server is one
-   * that does not say which routine of PostgreSQL an error is from.
+   * What is known after an error: to all connections, before they execute anything next.
    * @param {Query} query
-   * @param {Error} error
+   * @param {Blame} blame
+   * @param {boolean} isRepeated it is about to be sent again, unprepared
    */
-  isSuspect(query, error) {
-    if (query.statement === undefined || !(error instanceof DatabaseError)) return false;
-    if (error.code === INTERNAL_ERROR) return true;
-    return error.code === '0A000' && error.routine === undefined;
+  learn(query, blame, isRepeated) {
+    const { info, leads } = query;
+    const statement = /** @type {Statement} */ (query.statement);
+    const error = /** @type {DatabaseError} */ (query.error);
+    switch (blame) {
+      case 'lost':
+        if (!NAMES_ANOTHER.has(info.class.keyword) && statement.isReady && !statement.isRetired) {
+          this.#lost.found();
+        }
+        this.giveUp(statement);
+        break;
+      case 'stale':
+        // Just parsed, it is out of date: a pooler has another one that it takes for the same.
+        if (leads) info.isNeverPrepared = true;
+        this.#renewAll(statement);
+        this.giveUp(statement);
+        break;
+      case 'doubtful':
+        if (isRepeated) query.doubt = { statement, leads, error };
+        else if (!leads) this.#renew(statement, info);
+        break;
+      case 'suspect':
+        this.#renew(statement, info);
+        break;
+      case 'none':
+    }
+  }
+
+  /**
+   * A query that was sent again, unprepared, has been answered.
+   * @param {Query} query
+   * @param {NonNullable<Query['doubt']>} doubt
+   */
+  #resolve(query, { statement, leads, error }) {
+    query.doubt = undefined;
+    const { info } = query;
+    if (!query.hasFailed) {
+      if (leads) info.isNeverPrepared = true;
+      else this.#renewAll(statement);
+    } else if (!query.wasSkipped && !isAlike(error, query.error)) {
+      this.#renew(statement, info);
+    }
+    // Failed alike, it was the caller's own error: bad input makes nobody prepare anew.
+  }
+
+  /** @param {Statement} statement the schema is not that any more that it was prepared against */
+  #renewAll(statement) {
+    // Others may have found it out before.
+    if (statement.schemaEpoch === this.#registry.schemaEpoch) this.#registry.renewAll();
+  }
+
+  /** @param {Statement} statement @param {Query['info']} info */
+  #renew(statement, info) {
+    if (statement.epoch === info.epoch) this.#registry.renew(info);
   }
 
   /** @param {Statement} statement that is gone or out of date */
@@ -170,7 +289,7 @@ class PreparedStatements {
 
   /** @param {Statement} statement */
   #closeSoon(statement) {
-    delivery.afterDelivery(() => this.#close(statement));
+    delivery.afterDelivery(() => this.#connection.whenPipelining(() => this.#close(statement)));
   }
 
   /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */
@@ -179,23 +298,15 @@ class PreparedStatements {
     if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
     statement.isClosed = true;
     // Nobody waits for it, but its Sync must find its slot.
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection));
+    const slot = delivery.takeSlot(new Housekeeping(this.#connection, 'DEALLOCATE'));
     ticks.writeClose(id, slot, statement.id);
     this.#syncs.endAlone(slot);
   }
 }
 
-/**
- * The type of a parameter was dropped, perhaps to be made anew under its name: a prepared statement
- * knows it by its OID. Bind finds that out, so that nothing ran; its context is the parameter alone.
- * @param {DatabaseError} error
- */
-function isOfDroppedType({ code, routine, where }) {
-  return (
-    code === INTERNAL_ERROR &&
-    TYPE_LOOKUPS.has(String(routine)) &&
-    (where === undefined || OF_PARAMETER.test(where))
-  );
+/** @param {DatabaseError} first @param {Error | undefined} second */
+function isAlike({ code, message }, second) {
+  return second instanceof DatabaseError && second.code === code && second.message === message;
 }
 
 module.exports = { PreparedStatements };

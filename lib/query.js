@@ -5,9 +5,11 @@
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
 const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
+const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
-const { types } = require('./types');
+const { ownTypes } = require('./types');
+const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
 /**
@@ -30,7 +32,7 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  */
 
 /** For the driver's own. @type {QueryDefaults} */
-const OWN_DEFAULTS = Object.freeze({ types, int8: 'string' });
+const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
@@ -45,7 +47,7 @@ class Query {
   batch = undefined;
   /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
   group = undefined;
-  /** Whether it may be a member of one, and with whom. @type {false | 'reads' | 'all'} */
+  /** Whether it may be a member of one. */
   sharesSync = false;
   /** It was a member of one that failed. */
   wasUndone = false;
@@ -59,6 +61,11 @@ class Query {
   /** @type {import('./connection-load').Pace} */
   pace = 'unknown';
   retried = false;
+  /**
+   * Why it is sent again without its prepared statement, which this may be the fault of.
+   * @type {{ statement: Statement, leads: boolean, error: DatabaseError } | undefined}
+   */
+  doubt = undefined;
   /** @type {Result | undefined} */
   result = undefined;
   /** @type {import('./row-builder').Shape | undefined} */
@@ -77,6 +84,8 @@ class Query {
   wasSkipped = false;
   /** libpq, or the addon, has not taken it. */
   wasNotSent = false;
+  /** The connection was gone before its Execute could be written. */
+  isUnwritten = false;
   /** Full command tag, where it is not one of commandTags. */
   tag = '';
   /**
@@ -131,16 +140,22 @@ class Query {
     });
   }
 
+  /** Whether it is the driver's own: own-statements.js has its deadline. */
+  get isOwn() {
+    return false;
+  }
+
   /** @param {any} value */
   resolve(value) {
     if (this.isSettled) return;
-    this.#settle();
+    this.#settle(value);
     this.trace?.settled(value);
-    /** @type {(value: any) => void} */ (this.settle)(value);
   }
 
-  #settle() {
+  /** First of all its promise, which nothing that follows may keep pending. @param {any} outcome */
+  #settle(outcome) {
     this.isSettled = true;
+    /** @type {(value: any) => void} */ (this.settle)(outcome);
     this.whenSettled?.();
   }
 
@@ -175,13 +190,7 @@ class Query {
     try {
       shape.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
     } catch (error) {
-      this.error =
-        error instanceof ResultError
-          ? error
-          : new ResultError(
-              `a value of the result cannot be parsed: ${/** @type {any} */ (error)?.message ?? error}`,
-              { cause: error },
-            );
+      this.error = parseError(error);
     }
   }
 
@@ -273,20 +282,17 @@ class Query {
     this.wasSkipped = true;
   }
 
-  /** With a Sync of its own: the server has said that it does not execute it. What only libpq says proves nothing. */
-  get hasNotBegun() {
-    if (this.wasNotSent) return true;
-    return this.parseFailed && this.hasFailed && !this.wasSkipped && !this.wasFatal;
-  }
-
   /**
    * @param {number} reason
    * @param {number} detail
    * @returns {boolean} whether no other event comes for it
    */
   notSent(reason, detail) {
-    // The Sync of its group comes or goes for all of them.
-    if (reason === notSentReason.connectionGone) return this.group === undefined;
+    if (reason === notSentReason.connectionGone) {
+      if (detail === 0) this.isUnwritten = true;
+      // The Sync of its group comes or goes for all of them.
+      return this.group === undefined;
+    }
     this.wasNotSent = true;
     if (reason === notSentReason.tooLarge) {
       this.error ??= tooLargeError();
@@ -313,7 +319,7 @@ class Query {
 
   /** It was not sent, and no other event comes for it. */
   dropped() {
-    this.connection.onNotSent(this);
+    this.connection.onNotSent(this, ofUnsent([this]));
   }
 
   /** @param {Query[]} queries gets those that the connection takes with it */
@@ -334,6 +340,7 @@ class Query {
     this.hasFailed = false;
     this.wasSkipped = false;
     this.wasNotSent = false;
+    this.isUnwritten = false;
     this.tag = '';
   }
 
@@ -354,14 +361,25 @@ class Query {
   /** @param {Error} error */
   reject(error) {
     if (this.isSettled) return;
-    this.#settle();
     this.tellText(error);
-    this.trace?.settled(undefined, error);
     // An async function that is pending when it captures the stack: V8 then
     // finds the callers that await the promise, and a query that succeeds pays
     // nothing for it.
-    /** @type {(value: any) => void} */ (this.settle)(rejectWithCallerStack(error));
+    this.#settle(rejectWithCallerStack(error));
+    this.trace?.settled(undefined, error);
   }
+}
+
+/**
+ * @param {unknown} thrown by the parser of a value, perhaps the user's: never passed on as it is, since it may
+ *   be anything, and be thrown again for others
+ */
+function parseError(thrown) {
+  const message = messageOf(thrown);
+  if (ResultError.isMadeHere(thrown)) return new ResultError(message);
+  return new ResultError(`a value of the result cannot be parsed: ${message}`, {
+    cause: causeOf(thrown),
+  });
 }
 
 /**
@@ -383,15 +401,33 @@ function copyError() {
   );
 }
 
-/** Stands in a slot whose answer nobody waits for. */
+/** Stands in the slot of a statement of the driver's own that settles no promise. */
 class Housekeeping {
   group = undefined;
-  /** @param {Connection} connection @param {() => void} [onAnswered] after its delivery */
-  constructor(connection, onAnswered) {
+  isOwn = true;
+  /**
+   * @param {Connection} connection
+   * @param {string} text
+   * @param {() => void} [onAnswered] after its delivery
+   * @param {(row: any[]) => void} [onRow] the first one
+   */
+  constructor(connection, text, onAnswered, onRow) {
     this.connection = connection;
+    this.text = text;
     this.onAnswered = onAnswered;
+    this.onRow = onRow;
+    connection.housekeepingSent();
   }
-  addRows() {}
+
+  /** @param {Parameters<Query['addRows']>} parameters */
+  addRows(...[shape, cells, chunk, cell, count]) {
+    if (this.onRow === undefined || count === 0) return;
+    /** @type {any[][]} */
+    const rows = [];
+    shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
+    this.onRow(rows[0]);
+  }
+
   complete() {}
   completeOther() {}
   completeEmpty() {}
@@ -408,7 +444,7 @@ class Housekeeping {
   }
   /** @param {number} transactionStatus */
   synced(transactionStatus) {
-    this.connection.transactionStatus = transactionStatus;
+    this.connection.housekeepingSynced(transactionStatus);
     if (this.onAnswered !== undefined) this.connection.afterDelivery(this.onAnswered);
   }
   dropped() {}

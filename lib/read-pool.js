@@ -4,8 +4,10 @@
 // wait until a standby has what they are to see. Used by pool.js.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { BatchMember, ReadCommitted } = require('./batch');
 const { libpqKeywords } = require('./options');
-const { callBack } = require('./query-arguments');
+const { OWN_DEFAULTS } = require('./query');
+const { callBack, readQuery } = require('./query-arguments');
 
 /**
  * @typedef {import('./pool').Pool} Pool
@@ -37,9 +39,11 @@ function replicaOptions(config, { conninfo, password, replicas }) {
   };
 }
 
-/** What is asked together with a read, on the same standby. */
+/** What is asked together with a read, on the same standby and before it. */
 const HAS_REPLAYED =
-  'select not pg_is_in_recovery() or pg_last_wal_replay_lsn() >= $1::pg_lsn as yes';
+  'select not pg_catalog.pg_is_in_recovery() or pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn as yes';
+/** Of the read, in its batch. */
+const READ_INDEX = 2;
 const FIRST_PAUSE_MILLIS = 2;
 const MAX_PAUSE_MILLIS = 50;
 
@@ -81,35 +85,46 @@ function defineReadPool(Pool, settingsOf) {
 
     /**
      * On a standby that has replayed the position; after a while, on the primary.
-     * @param {Record<string, any>} query
+     *
+     * The check and the read are one batch, so that a pooler sends both to one server, and one transaction.
+     * Its snapshot must not be older than the answer to the check, so each has its own: READ COMMITTED.
+     * @param {Record<string, any>} given
      * @param {string} position
      */
-    async #queryAfter(query, position) {
-      const { signal, timeoutMillis } = query;
-      const check = { text: HAS_REPLAYED, values: [position] };
-      const givesUpAt = performance.now() + this.#catchUpMillis;
+    async #queryAfter(given, position) {
+      const { signal, timeoutMillis, query_timeout: queryTimeout, ...query } = given;
+      const limit = timeoutMillis ?? (queryTimeout || settingsOf(this).query_timeout);
+      const begunAt = performance.now();
+      const givesUpAt = begunAt + this.#catchUpMillis;
+      // One limit for all attempts.
+      const limits = () => {
+        if (!(limit > 0)) return { signal, timeoutMillis };
+        const left = Math.ceil(begunAt + limit - performance.now());
+        return { signal, timeoutMillis: Math.max(1, left) };
+      };
       for (let pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
+        const values = [position];
+        const check = readQuery(HAS_REPLAYED, values, undefined, OWN_DEFAULTS, BatchMember);
         try {
-          const [{ rows }, result] = await this.batch([check, withoutLimits(query)], {
-            signal,
-            timeoutMillis,
-          });
+          const [, { rows }, result] = await this.batch(
+            [new ReadCommitted(), check, query],
+            limits(),
+          );
           if (rows[0].yes) return result;
         } catch (error) {
-          // A table that is not there yet, perhaps.
           const { index } = /** @type {{ index?: number }} */ (error);
-          if (index !== 1 || (await super.query(check)).rows[0].yes) throw error;
+          if (index !== READ_INDEX) throw error;
+          delete (/** @type {{ index?: number }} */ (error).index);
+          // A table that is not there yet, perhaps: the check was answered before the read has failed.
+          if (check.result?.rows[0]?.yes !== false) throw error;
         }
-        if (performance.now() + pause > givesUpAt) return this.#primary.query(query);
+        if (performance.now() + pause > givesUpAt) {
+          return this.#primary.query({ ...query, ...limits() });
+        }
         await delay(pause);
       }
     }
   };
-}
-
-/** They count for the batch. @param {Record<string, any>} query */
-function withoutLimits({ signal: _signal, timeoutMillis: _timeoutMillis, ...query }) {
-  return query;
 }
 
 module.exports = { defineReadPool, replicaOptions };

@@ -13,6 +13,7 @@ const {
   getTypesEpoch,
   isDefaultParser,
   isIdentityParser,
+  ownTypes,
 } = require('./types');
 const { TypeOverrides } = require('./types/type-overrides');
 const { ResultError } = require('./errors');
@@ -39,6 +40,9 @@ const { ResultError } = require('./errors');
 const INT8_OID = 20;
 const INT8_ARRAY_OID = 1016;
 const TIMESTAMPTZ_OID = 1184;
+const FLOAT8_OID = 701;
+/** date, timestamp, timestamptz */
+const DATE_OIDS = new Set([1082, 1114, 1184]);
 
 const MILLIS_PER_DAY = 86400000;
 /** The last millisecond of a Date. */
@@ -196,6 +200,9 @@ class Shape {
     this.kinds = kinds.map((kind) => kind & ~fieldBinaryDecodable);
     /** Whether the addon can decode the binary format of every column. */
     this.isBinaryDecodable = kinds.every((kind) => (kind & fieldBinaryDecodable) !== 0);
+    /** Types whose text depends on the session (session-formats.js). */
+    this.hasDates = fields.some(({ dataTypeID }) => DATE_OIDS.has(dataTypeID));
+    this.hasFloats = fields.some(({ dataTypeID }) => dataTypeID === FLOAT8_OID);
     this.cellsPerRow = this.kinds.reduce((sum, kind) => sum + cellsOf(kind), 0);
   }
 
@@ -232,7 +239,10 @@ class Shape {
     );
     // A foreign object of parsers may change without telling anybody: it is asked each time, and
     // not worth generated code.
-    const isStable = types === defaultTypes || types instanceof TypeOverrides;
+    const isStable =
+      types === defaultTypes ||
+      types === ownTypes ||
+      (types instanceof TypeOverrides && types.tellsChanges);
     if (!canGenerateCode || !isStable) return this.#plainBuilder(rowAsArray, parsers);
     this.#builder = this.#generate(rowAsArray, parsers);
     this.#builderKey = { epoch, rowAsArray, int8, types };

@@ -2,7 +2,8 @@
 
 // Cuts SQL into tokens, as far as it takes to tell statements apart: by
 // PostgreSQL's rules for comments, literals and quoted names. Used by
-// statement-class.js, split-statements.js and named-parameters.js.
+// statement-class.js, session-state.js, transactional.js, split-statements.js and
+// named-parameters.js.
 
 /** NAMEDATALEN: a longer word is no keyword. */
 const WORD_LIMIT = 63;
@@ -34,6 +35,11 @@ class Scanner {
     this.position = 0;
     /** The quoted name that next() has last met, as written between its quotes. */
     this.quotedName = '';
+    /**
+     * The server may see other tokens: a backslash stands before a quote, which hides the quote where
+     * standard_conforming_strings is off, or a name is written as U&"…", with escapes.
+     */
+    this.isDoubtful = false;
   }
 
   /** The code at `position + ahead`, -1 from the end on. @param {number} [ahead] */
@@ -49,11 +55,7 @@ class Scanner {
       if (isSpace(code)) {
         this.position += 1;
       } else if (code === 45 && this.peek(1) === 45) {
-        // -- to the end of the line, which a lone carriage return ends too
-        this.position += 2;
-        for (let at = this.peek(); at !== -1 && at !== 10 && at !== 13; at = this.peek()) {
-          this.position += 1;
-        }
+        this.skipLineComment();
       } else if (code === 47 && this.peek(1) === 42) {
         this.skipBlockComment();
       } else {
@@ -103,11 +105,44 @@ class Scanner {
   skipQuoted(quote, backslashes) {
     this.position += 1;
     for (let code = this.peek(); code !== -1; code = this.peek()) {
+      if (code === 39 && quote === 39 && !backslashes && this.peek(-1) === 92) {
+        this.isDoubtful = true;
+      }
       if (code === quote && this.peek(1) !== quote) {
         this.position += 1;
         return;
       }
       this.position += code === quote || (backslashes && code === 92) ? 2 : 1;
+    }
+  }
+
+  /** Skips an E'…' literal. A literal behind it in a later line continues it, backslashes included. */
+  skipEscaped() {
+    for (;;) {
+      this.skipQuoted(39, true);
+      const end = this.position;
+      this.skipContinuationBlank();
+      const hasNewline = /[\n\r]/.test(this.text.slice(end, this.position));
+      if (this.peek() === 39 && hasNewline) continue;
+      this.position = end;
+      return;
+    }
+  }
+
+  /** Skips white space and comments of one line: a block comment ends a literal. */
+  skipContinuationBlank() {
+    for (let code = this.peek(); code !== -1; code = this.peek()) {
+      if (isSpace(code)) this.position += 1;
+      else if (code === 45 && this.peek(1) === 45) this.skipLineComment();
+      else return;
+    }
+  }
+
+  /** Skips -- to the end of the line, which a lone carriage return ends too. */
+  skipLineComment() {
+    this.position += 2;
+    for (let at = this.peek(); at !== -1 && at !== 10 && at !== 13; at = this.peek()) {
+      this.position += 1;
     }
   }
 
@@ -151,8 +186,13 @@ class Scanner {
     }
     const word = this.word();
     if (word === 'E' && this.peek() === 39) {
-      this.skipQuoted(39, true);
+      this.skipEscaped();
       return "'";
+    }
+    if (word === 'U' && this.peek() === 38 && this.peek(1) === 34) {
+      this.position += 1;
+      this.isDoubtful = true;
+      return this.next();
     }
     if (word !== '') return word;
     this.position += 1;
@@ -169,4 +209,21 @@ class Scanner {
   }
 }
 
-module.exports = { Scanner, isWordPart, isWordStart };
+/**
+ * Reads a COPY as far as the word or the literal that says where the data come from or go to.
+ * @param {Scanner} scanner behind COPY
+ * @returns {{ direction: 'FROM' | 'TO' | '', target: string }} the token behind the direction
+ */
+function readCopyTarget(scanner) {
+  let depth = 0;
+  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+    if (token === '(') depth += 1;
+    else if (token === ')') depth -= 1;
+    else if (depth === 0 && (token === 'FROM' || token === 'TO')) {
+      return { direction: token, target: scanner.next() };
+    }
+  }
+  return { direction: '', target: '' };
+}
+
+module.exports = { Scanner, isWordPart, isWordStart, readCopyTarget };

@@ -13,6 +13,13 @@ class Statement {
   isRetired = false;
   /** Its Close has been sent, or it never came to be. */
   isClosed = false;
+  /** What it was prepared under: the registry's number, its text's, its connection's. */
+  schemaEpoch = -1;
+  epoch = -1;
+  sessionEpoch = -1;
+  /** When it was last used, and when it is too old (performance.now()). */
+  usedAt = 0;
+  renewAt = Infinity;
   /** Executions in flight: it must not be closed. */
   users = 0;
   lastUsed = 0;
@@ -117,6 +124,11 @@ class StatementCache {
     statement.isRetired = true;
     this.#statements.delete(statement.text);
     this.#length -= statement.text.length;
+  }
+
+  /** In which form their rows are asked for is to be decided anew. */
+  forgetFlags() {
+    for (const statement of this.#statements.values()) statement.flagsEpoch = -1;
   }
 
   /** @returns {Statement[]} all of them, which are forgotten */

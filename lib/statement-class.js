@@ -2,12 +2,19 @@
 
 // Says what an SQL text may be run on: a shared connection, such a connection but without
 // neighbours in its pipeline, or an exclusive connection only. Called once for each text, when
-// statement-cache.js first sees it; connection.js asks epochChange() about finished statements.
+// statement-registry.js first sees it.
 //
-// It goes by the leading keywords, and for what these cannot tell by a look at the first SCAN_LIMIT
-// characters. It is a courtesy, not a wall: a function or a DO block may still change the session.
+// It goes by the leading keywords, and for what these cannot tell by what session-state.js finds. What
+// is surely left behind in the session is refused; what only may be runs alone, and the session is
+// reset after it. What functions and procedures do inside is not seen.
 
-const { Scanner, isWordStart } = require('./sql-scanner');
+const {
+  SCAN_LIMIT,
+  findSessionState,
+  isCreateTemporary,
+  mentionsSessionState,
+} = require('./session-state');
+const { Scanner, readCopyTarget } = require('./sql-scanner');
 
 /**
  * What may run where:
@@ -24,12 +31,10 @@ const { Scanner, isWordStart } = require('./sql-scanner');
  * @property {Kind} kind
  * @property {string} keyword the leading keyword(s) in upper case, '' for an empty statement
  * @property {string | null} refusal what to tell someone who tries it on a shared connection
+ * @property {boolean} touchesSession it may leave something behind in the session
+ * @property {boolean} takesLocks it takes locks that last until the end of the session
  */
 
-/** @typedef {'none' | 'stale' | 'dropped'} EpochChange */
-
-/** Far more than anyone writes by hand; a list of a million literals is not worth reading. */
-const SCAN_LIMIT = 64 * 1024;
 const EXCLUSIVE =
   'Use pool.connect() to get a client of your own, run it there, and release() that client';
 
@@ -56,6 +61,7 @@ const REASONS = {
     why: 'the lock belongs to the session, which other callers use too',
     instead: `Take pg_advisory_xact_lock(), which ends with the transaction. Or: ${EXCLUSIVE}`,
   },
+  remote: { why: 'the connection that it opens belongs to one session', instead: EXCLUSIVE },
   copy: {
     why: 'it speaks a protocol of its own',
     instead: 'Use copyFrom() or copyTo()',
@@ -74,7 +80,14 @@ function define(kind, keyword, reason, what = keyword) {
     ? `${what} cannot run ${kind === 'copy' ? 'here' : 'on a shared connection'}: ` +
       `${REASONS[reason].why}. ${REASONS[reason].instead}.`
     : null;
-  return Object.freeze({ kind, keyword, refusal });
+  const touchesSession = kind === 'session';
+  const takesLocks = reason === 'advisory';
+  return Object.freeze({ kind, keyword, refusal, touchesSession, takesLocks });
+}
+
+/** The same, and the session is to be reset after it. @param {StatementClass} statementClass */
+function touching(statementClass) {
+  return Object.freeze({ ...statementClass, touchesSession: true });
 }
 
 const EMPTY = define('plain', '');
@@ -130,8 +143,11 @@ const COMMIT_PREPARED = define('alone', 'COMMIT PREPARED');
 const ROLLBACK_PREPARED = define('alone', 'ROLLBACK PREPARED');
 const CREATE_TEMPORARY = define('session', 'CREATE TEMPORARY', 'temporary');
 const COPY_SERVER_SIDE = define('plain', 'COPY');
+const COPY_TOUCHING = touching(
+  define('copy', 'COPY', 'copy', 'COPY FROM STDIN and COPY TO STDOUT'),
+);
 
-/** Classes of plain statements whose text holds what a shared connection cannot have. */
+/** Classes of plain statements by what their text holds. */
 const BY_FINDING = {
   advisory: perPlainKeyword((keyword) =>
     define('session', keyword, 'advisory', 'a session advisory lock'),
@@ -142,125 +158,80 @@ const BY_FINDING = {
   temporary: perPlainKeyword((keyword) =>
     define('session', keyword, 'temporary', 'SELECT INTO TEMPORARY'),
   ),
+  remote: perPlainKeyword((keyword) => define('session', keyword, 'remote', 'dblink_connect()')),
+  maybe: perPlainKeyword((keyword) => touching(define('alone', keyword))),
 };
+
+/** Of statements that run alone anyway. */
+const ALONE_TOUCHING = new Map(
+  ALONE.map((keyword) => [keyword, touching(define('alone', keyword))]),
+);
+
+/** EXPLAIN ANALYZE of such. @type {Map<StatementClass, StatementClass>} */
+const EXPLAINED = new Map();
 
 /** @param {(keyword: string) => StatementClass} make */
 function perPlainKeyword(make) {
-  return new Map(PLAIN.map((keyword) => [keyword, make(keyword)]));
-}
-
-/** @param {Scanner} scanner behind CREATE */
-function isCreateTemporary(scanner) {
-  let token = scanner.next();
-  if (token === 'OR') {
-    scanner.next();
-    token = scanner.next();
-  }
-  if (token === 'LOCAL' || token === 'GLOBAL') token = scanner.next();
-  if (token === 'TEMP' || token === 'TEMPORARY') return true;
-  // Or a name in the schema pg_temp, which comes before any parenthesis.
-  for (let words = 0; words < 10; words += 1) {
-    token = scanner.nextName();
-    if (token === 'PG_TEMP') return scanner.peek() === 46;
-    if (token === '' || token === '(' || token === 'AS') return false;
-  }
-  return false;
+  return new Map([...PLAIN, 'COPY'].map((keyword) => [keyword, make(keyword)]));
 }
 
 /** @param {Scanner} scanner behind COPY */
 function isServerSideCopy(scanner) {
   scanner.end = Math.min(scanner.end, scanner.position + SCAN_LIMIT);
-  let depth = 0;
-  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
-    if (token === '(') {
-      depth += 1;
-    } else if (token === ')') {
-      depth -= 1;
-    } else if (depth === 0 && (token === 'FROM' || token === 'TO')) {
-      const target = scanner.next();
-      // A file's name is a literal.
-      return target === "'" || target === 'PROGRAM';
-    }
-  }
-  return false;
-}
-
-const ADVISORY_FUNCTIONS = new Set([
-  'PG_ADVISORY_LOCK',
-  'PG_ADVISORY_LOCK_SHARED',
-  'PG_TRY_ADVISORY_LOCK',
-  'PG_TRY_ADVISORY_LOCK_SHARED',
-  'PG_ADVISORY_UNLOCK',
-  'PG_ADVISORY_UNLOCK_SHARED',
-  'PG_ADVISORY_UNLOCK_ALL',
-]);
-
-// Cheap tests that most texts fail, before any token is cut.
-const MAY_LOCK_OR_SET = /pg_(?:try_)?advisory_(?:un)?lock|set_config/i;
-const MAY_BE_INTO = /into/i;
-const MAY_BE_TEMPORARY = /temp/i;
-const MAY_ANALYZE = /analy[sz]e/i;
-
-/**
- * Whether the arguments of set_config(), behind the parenthesis, end with a literal false.
- * @param {Scanner} scanner
- */
-function endsWithFalse(scanner) {
-  let depth = 1;
-  let last = '';
-  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
-    if (token === '(') depth += 1;
-    if (token === ')') depth -= 1;
-    if (depth === 0) return last === 'FALSE';
-    last = token;
-  }
-  return false;
+  const { target } = readCopyTarget(scanner);
+  // A file's name is a literal.
+  return target === "'" || target === 'PROGRAM';
 }
 
 /**
- * Looks for calls and clauses in the head of a plain statement that outlive it.
- * @param {string} text
- * @param {string} keyword
- * @returns {keyof typeof BY_FINDING | null}
+ * Without ANALYZE nothing of it runs.
+ * @param {Scanner} scanner behind EXPLAIN
+ * @returns {StatementClass | null}
  */
-function findSessionState(text, keyword) {
-  const head = text.length > SCAN_LIMIT ? text.slice(0, SCAN_LIMIT) : text;
-  const calls = MAY_LOCK_OR_SET.test(head);
-  const into =
-    (keyword === 'SELECT' || keyword === 'WITH') &&
-    MAY_BE_INTO.test(head) &&
-    MAY_BE_TEMPORARY.test(head);
-  if (!calls && !into) return null;
-  // Without ANALYZE nothing of it runs.
-  if (keyword === 'EXPLAIN' && !MAY_ANALYZE.test(head)) return null;
-  const scanner = new Scanner(head);
-  // The body of DO is code; any other dollar-quoted text is data.
-  const intoDollars = keyword === 'DO';
-  let previous = '';
-  for (let name = '-'; name !== ''; previous = name) {
-    name = scanner.nextName(intoDollars);
-    if (ADVISORY_FUNCTIONS.has(name) || name === 'SET_CONFIG') {
-      scanner.skipBlank();
-      if (scanner.peek() !== 40) continue;
-      if (name !== 'SET_CONFIG') return 'advisory';
-      scanner.position += 1;
-      if (endsWithFalse(scanner)) return 'setting';
-    } else if (into && name === 'INTO' && previous !== 'INSERT' && previous !== 'MERGE') {
-      if (isIntoTemporary(scanner)) return 'temporary';
+function classifyExplained(scanner) {
+  let isRun = false;
+  let { position } = scanner;
+  let token = scanner.next();
+  if (token === '(') {
+    // Options, or the query itself, which begins with a keyword that is no option.
+    while (token !== '' && token !== ')') {
+      token = scanner.nextName();
+      if (/^ANALY[SZ]E$/.test(token)) isRun = true;
+      else if (BY_KEYWORD.has(token)) return null;
+    }
+    ({ position } = scanner);
+    isRun ||= scanner.isDoubtful;
+  } else {
+    while (/^(?:ANALY[SZ]E|VERBOSE)$/.test(token)) {
+      isRun ||= token !== 'VERBOSE';
+      ({ position } = scanner);
+      token = scanner.next();
     }
   }
-  return null;
+  if (!isRun) return null;
+  return explain(classifyStatement(scanner.text.slice(position, scanner.end)));
 }
 
-/** @param {Scanner} scanner behind INTO */
-function isIntoTemporary(scanner) {
-  let token = scanner.nextName();
-  if (token === 'LOCAL' || token === 'GLOBAL') token = scanner.next();
-  if (token === 'PG_TEMP') return scanner.peek() === 46;
-  if (token !== 'TEMP' && token !== 'TEMPORARY') return false;
-  // `temp` may be the name of the table itself.
-  const name = scanner.next();
-  return name === '"' || (isWordStart(name.charCodeAt(0)) && name !== 'FROM');
+/** @param {StatementClass} inner @returns {StatementClass | null} */
+function explain(inner) {
+  const isOfSession = inner.kind === 'session' || inner.kind === 'alone';
+  if (!isOfSession) return null;
+  let outer = EXPLAINED.get(inner);
+  if (outer === undefined) {
+    outer = Object.freeze({ ...inner, keyword: 'EXPLAIN' });
+    EXPLAINED.set(inner, outer);
+  }
+  return outer;
+}
+
+/**
+ * @param {Scanner} scanner behind COPY
+ * @returns {StatementClass | null}
+ */
+function classifyCopy(scanner) {
+  const finding = findSessionState(scanner.text, 'COPY');
+  if (!isServerSideCopy(scanner)) return finding === null ? null : COPY_TOUCHING;
+  return finding === null ? COPY_SERVER_SIDE : (BY_FINDING[finding].get('COPY') ?? null);
 }
 
 /**
@@ -269,8 +240,9 @@ function isIntoTemporary(scanner) {
  */
 const SECOND_LOOK = {
   COMMIT: (scanner) => (scanner.nextWord() === 'PREPARED' ? COMMIT_PREPARED : null),
-  COPY: (scanner) => (isServerSideCopy(scanner) ? COPY_SERVER_SIDE : null),
+  COPY: classifyCopy,
   CREATE: (scanner) => (isCreateTemporary(scanner) ? CREATE_TEMPORARY : null),
+  EXPLAIN: classifyExplained,
   PREPARE: (scanner) => (scanner.nextWord() === 'TRANSACTION' ? PREPARE_TRANSACTION : null),
   ROLLBACK: (scanner) => (scanner.nextWord() === 'PREPARED' ? ROLLBACK_PREPARED : null),
   SET: (scanner) => {
@@ -283,10 +255,8 @@ const SECOND_LOOK = {
 
 /**
  * Only the first statement of a text is judged: the extended protocol takes no second one. Never
- * throws; what it does not know is plain, and the server has the last word. Not seen: string
- * literals under standard_conforming_strings = off, `SELECT ... INTO TEMP`, advisory locks and
- * set_config(..., false) past the first 64 KiB, set_config() with its third argument a parameter,
- * and whatever functions do inside.
+ * throws; what it does not know is plain, and the server has the last word. What functions do inside
+ * is not seen.
  * @param {string} text
  * @returns {StatementClass} frozen, and the same object for the same keywords
  */
@@ -302,34 +272,14 @@ function classifyStatement(text) {
   const keyword = scanner.word();
   const first = BY_KEYWORD.get(keyword);
   if (first === undefined) return keyword === '' ? EMPTY : define('plain', keyword);
-  if (first.kind !== 'plain') return SECOND_LOOK[keyword]?.(scanner) ?? first;
+  const second = SECOND_LOOK[keyword]?.(scanner);
+  if (second) return second;
+  if (first.kind === 'alone' && mentionsSessionState(text)) {
+    return ALONE_TOUCHING.get(keyword) ?? first;
+  }
+  if (first.kind !== 'plain' || keyword === 'EXPLAIN') return first;
   const finding = findSessionState(text, keyword);
   return (finding && BY_FINDING[finding].get(keyword)) ?? first;
 }
 
-/**
- * What a finished statement's command tag means for the statements prepared on its connection:
- * 'dropped' when they are gone, 'stale' when they may mean something else now (another search_path,
- * changed tables), 'none' otherwise. The end of a transaction may take a SET or DDL back and has no
- * telling tag: who got 'stale' inside a transaction must expect it again at its end.
- * @param {string | null | undefined} commandTag
- * @returns {EpochChange}
- */
-function epochChange(commandTag) {
-  switch (commandTag) {
-    case 'DISCARD ALL':
-    case 'DEALLOCATE ALL':
-      return 'dropped';
-    case 'DISCARD TEMP':
-    case 'IMPORT FOREIGN SCHEMA':
-    case 'RESET':
-    case 'SET':
-      return 'stale';
-    default:
-      return typeof commandTag === 'string' && /^(?:ALTER|CREATE|DROP) /.test(commandTag)
-        ? 'stale'
-        : 'none';
-  }
-}
-
-module.exports = { classifyStatement, epochChange };
+module.exports = { classifyStatement };

@@ -102,6 +102,8 @@ class StreamedQuery extends Query {
   /** Stops the server, as soon as the network's buffers are full. */
   pause() {
     if (!this.#isReading || this.connection === undefined || this.isSettled) return;
+    // A listener has stopped it in the middle of the rows: what is left must be read to be discarded.
+    if (this.wasStopped) return;
     this.#isReading = false;
     if (this.#sink !== undefined) this.#weakSink = new WeakRef(this.#sink);
     this.#sink = undefined;

@@ -1,13 +1,14 @@
 'use strict';
 
-// Sync groups: queries of several callers that one tick sends on one connection
-// behind a single Sync. The group is one implicit transaction (PostgreSQL
+// Sync groups: queries of one text and several callers that one tick sends on one
+// connection behind a single Sync. The group is one implicit transaction (PostgreSQL
 // documentation, "Pipelining" in "Message Flow"): nobody in it is answered
 // before the Sync, and when one fails the server has undone them all, so that
 // each is run again under a Sync of its own. Used by connection.js.
 
 const delivery = require('./delivery');
 const { DatabaseError, isFatal } = require('./errors');
+const { ofUnsent } = require('./outcome');
 const ticks = require('./tick-buffer');
 
 /**
@@ -28,6 +29,7 @@ const MAX_MEMBER_BYTES = MAX_BYTES / 2;
 class SyncGroup {
   /** A group is no member of another one. */
   group = undefined;
+  isOwn = false;
   /** Why the commit failed. @type {DatabaseError | undefined} */
   error = undefined;
   /** The last words of a server or a pooler, which prove nothing. */
@@ -67,11 +69,6 @@ class SyncGroup {
     return this.members.some((query) => query.hasFailed && !query.wasSkipped && !query.wasFatal);
   }
 
-  /** So too, and no member has committed anything on its way. */
-  get lastsNothing() {
-    return this.isUndone && !this.members.some(({ info }) => info.mayCommitInside);
-  }
-
   // --- What delivery.js reports about the slot ---------------------------------
 
   /** @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
@@ -99,10 +96,11 @@ class SyncGroup {
     this.connection.answers.onGroupSync(this, transactionStatus, costMillis, now);
   }
 
-  /** Without its Sync the server commits nothing of it. */
+  /** Its Sync could not be written. */
   dropped() {
     this.#freeMembers();
-    for (const query of this.members) this.connection.onNotSent(query);
+    const outcome = ofUnsent(this.members);
+    for (const query of this.members) this.connection.onNotSent(query, outcome);
   }
 
   /** @param {Query[]} queries gets those that the connection takes with it */
@@ -153,10 +151,9 @@ class SyncWriter {
     if (query === this.#last) this.#last = undefined;
   }
 
-  /** Ends a query, together with those before it if they have room. @param {Query} query */
+  /** Ends a query, together with those of its text before it if they have room. @param {Query} query */
   endShared(query) {
-    // Who only wants the company of reads gets no other.
-    const isOpen = this.#tick === ticks.current() && this.#last?.sharesSync === query.sharesSync;
+    const isOpen = this.#tick === ticks.current() && this.#last?.info === query.info;
     const last = isOpen ? this.#last : undefined;
     this.#last = query;
     this.#tick = ticks.current();

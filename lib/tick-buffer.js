@@ -2,10 +2,11 @@
 
 // What all connections send in one tick, encoded into one Int32Array of
 // commands, one string that holds every text and one byte array, which the
-// addon reads in one go before the event loop polls. Called by connection.js.
+// addon reads in one go before the event loop polls. Called by outbox.js.
 // The format stands in src/wire_format.h.
 
 const binding = require('./binding');
+const { assertThere, lengthOf } = require('./bytes');
 const { header, command, paramKind } = require('./wire-format');
 
 /** @typedef {import('./parameters').Parameter} Parameter */
@@ -16,6 +17,9 @@ const INITIAL_BYTES = 4096;
 const SUBMIT_TEXT = 1 << 20;
 const SUBMIT_BYTES = 1 << 20;
 const SUBMIT_INTS = 1 << 18;
+/** The header counts in 32 bits, with a sign. */
+const MAX_BYTES = 2 ** 31 - 1;
+const MAX_INTS = 2 ** 28;
 
 /** The addon takes `text` and empties it. */
 const tick = { text: '' };
@@ -27,8 +31,12 @@ binding.setBuffers(commands, bytes);
 
 const mark = { used: 0, text: '', textLength: 0, bytesLength: 0 };
 
-/** Remembers where a query's commands start, for rollback(). */
-function begin() {
+/**
+ * Remembers where a query's commands start, for rollback(). What is large gets a tick to itself.
+ * @param {number} size of its texts and bytes, about
+ */
+function begin(size) {
+  if (size > SUBMIT_BYTES && commands[header.used] > header.size) submit();
   mark.used = commands[header.used];
   mark.text = tick.text;
   mark.textLength = commands[header.textLength];
@@ -47,10 +55,12 @@ function rollback() {
  * Makes room for `count` more ints.
  * @param {number} count
  * @returns {number} the index of the first
+ * @throws {RangeError}
  */
 function reserve(count) {
   const used = commands[header.used];
   if (used + count > commands.length) {
+    if (used + count > MAX_INTS) throw new RangeError('too many commands for one tick');
     const larger = new Int32Array(Math.max(commands.length * 2, used + count));
     larger.set(commands.subarray(0, used));
     commands = larger;
@@ -66,18 +76,27 @@ function appendText(text) {
   commands[header.textLength] += text.length + 1;
 }
 
-/** @param {Uint8Array} value */
+/**
+ * @param {Uint8Array} value
+ * @returns {number} how many they are
+ * @throws {RangeError} more than a tick can hold
+ * @throws {import('./bytes').BytesGoneError}
+ */
 function appendBytes(value) {
+  const length = lengthOf(value);
+  if (length === 0) assertThere(value);
   const used = commands[header.bytesLength];
-  if (used + value.length > bytes.length) {
-    const wanted = used + value.length;
+  const wanted = used + length;
+  if (wanted > bytes.length) {
+    if (wanted > MAX_BYTES) throw new RangeError('too many bytes for one tick');
     const larger = new Uint8Array(wanted > SUBMIT_BYTES ? wanted : 2 * wanted);
     larger.set(bytes.subarray(0, used));
     bytes = larger;
     binding.setBuffers(commands, bytes);
   }
   bytes.set(value, used);
-  commands[header.bytesLength] = used + value.length;
+  commands[header.bytesLength] = wanted;
+  return length;
 }
 
 /**
@@ -103,8 +122,7 @@ function writeParameters(start, fixed, parameters) {
       appendText(parameter);
     } else {
       commands[at] = paramKind.bytes;
-      commands[at + 1] = parameter.length;
-      appendBytes(parameter);
+      commands[at + 1] = appendBytes(parameter);
     }
   }
   commands[header.used] = at;
@@ -117,7 +135,8 @@ function writeParameters(start, fixed, parameters) {
  * @param {number} flags
  * @param {string} text
  * @param {readonly Parameter[]} parameters
- * @throws {RangeError} too large for V8: call rollback() then
+ * @throws {RangeError} too large for V8 or for a tick: call rollback() then
+ * @throws {import('./bytes').BytesGoneError} the same
  */
 function writeQuery(connection, slot, flags, text, parameters) {
   const at = reserve(6 + 2 * parameters.length);
@@ -138,7 +157,8 @@ function writeQuery(connection, slot, flags, text, parameters) {
  * @param {number} flags
  * @param {number} statement
  * @param {readonly Parameter[]} parameters
- * @throws {RangeError} too large for V8: call rollback() then
+ * @throws {RangeError} too large for V8 or for a tick: call rollback() then
+ * @throws {import('./bytes').BytesGoneError} the same
  */
 function writeExecute(connection, slot, flags, statement, parameters) {
   const at = reserve(6 + 2 * parameters.length);
@@ -221,6 +241,31 @@ function current() {
   return commands[header.ticks];
 }
 
+/**
+ * Who has something to write before the tick is handed over.
+ * @type {{ endTick: () => void }[]}
+ */
+const gathering = [];
+
+/**
+ * Has the addon call endTick() when all callbacks of this turn of the loop have run.
+ * @param {{ endTick: () => void }} writer that is not on the list already
+ */
+function beforeEnd(writer) {
+  gathering.push(writer);
+  commands[header.gathers] = 1;
+}
+
+/** Before the loop polls. */
+function endTick() {
+  // Those that are added meanwhile have their turn too.
+  for (let writer = gathering.shift(); writer !== undefined; writer = gathering.shift()) {
+    // Should one throw, the others are called in the next turn.
+    commands[header.gathers] = gathering.length > 0 ? 1 : 0;
+    writer.endTick();
+  }
+}
+
 /** Hands the tick so far to libpq; otherwise it goes before the loop polls. */
 function submit() {
   binding.submit();
@@ -235,6 +280,8 @@ module.exports = {
   begin,
   rollback,
   submit,
+  beforeEnd,
+  endTick,
   current,
   writeQuery,
   writeExecute,

@@ -14,6 +14,7 @@ class TimeLimit {
   #timer;
   /** @type {NodeJS.Immediate | undefined} */
   #turn = undefined;
+  #isRef = true;
 
   /**
    * @param {number} millis
@@ -32,9 +33,19 @@ class TimeLimit {
         const graceMillis = Math.min(lateMillis, MAX_GRACE_MILLIS);
         if (graceMillis < 1) afterReading();
         else this.#timer = setTimeout(afterReading, graceMillis);
+        if (!this.#isRef) this.#timer?.unref();
       },
       Math.min(millis, MAX_MILLIS),
     );
+  }
+
+  /**
+   * It does not keep the process alive. The immediate does, since the loop would sleep on one that does not.
+   */
+  unref() {
+    this.#isRef = false;
+    this.#timer?.unref();
+    return this;
   }
 
   cancel() {

@@ -80,14 +80,18 @@ class TransactionGate {
     if (this.#scope !== undefined) throw clientError();
     const { connection } = this;
     if (!this.#isLent) throw notLentError();
-    if (connection.transactionStatus > 0) throw notIdleError();
     for (let attempt = 1; ; ++attempt) {
       const scope = new TransactionScope(this, begin);
+      // Nothing else passes from here on.
       this.#scope = scope;
       try {
+        if (connection.mayBeInTransaction) await connection.whenStatusKnown();
+        if (connection.transactionStatus > 0) throw notIdleError();
         return await scope.run(body);
       } catch (error) {
-        if (attempt > retries || scope.isLoose || !isConflict(error)) throw error;
+        if (attempt > retries || !isConflict(error)) throw error;
+        // Nothing that may last is run again.
+        if (scope.isLoose || scope.isDoubtful || scope.mayLast) throw error;
         const limit = Math.min(FIRST_BACKOFF_MILLIS * 2 ** attempt, MAX_BACKOFF_MILLIS);
         await delay(limit * Math.random());
         // Released meanwhile: the connection is somebody else's.
@@ -108,13 +112,17 @@ class TransactionGate {
     this.#isLent = false;
     const scope = this.#scope;
     this.#scope = undefined;
-    if (scope === undefined || scope.isCommitSent) return;
+    if (scope === undefined) return;
     scope.isAbandoned = true;
+    if (scope.isCommitSent) return;
     scope.end(releasedError());
   }
 }
 
-/** @param {any} error @returns {boolean} whether another attempt may succeed */
+/**
+ * @param {any} error of an attempt of which nothing is left
+ * @returns {boolean} whether another one may succeed
+ */
 function isConflict(error) {
   for (let left = MAX_CAUSES; left > 0 && error instanceof Error; --left) {
     if (error instanceof DatabaseError && CONFLICTS.has(String(error.code))) return true;

@@ -5,15 +5,10 @@
 // transaction-gate.js, which is the way of its statements to the client.
 
 const { afterDelivery } = require('./delivery');
-const {
-  ConnectionError,
-  DatabaseError,
-  QueryAbortedError,
-  ResultError,
-  copyError,
-} = require('./errors');
+const { DatabaseError, QueryAbortedError, ResultError, copyError } = require('./errors');
+const { tellInTransaction, tellOfCommit, tellOfRollback } = require('./outcome');
 const { findUnsendable } = require('./parameters');
-const { OWN_DEFAULTS, Query } = require('./query');
+const { OwnQuery } = require('./own-statements');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { Transaction } = require('./transaction');
@@ -33,6 +28,7 @@ const {
 /**
  * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./errors').TransactionError} TransactionError
+ * @typedef {import('./query').Query} Query
  * @typedef {import('./transaction-gate').TransactionGate} TransactionGate
  * @typedef {import('./statement-registry').StatementInfo} StatementInfo
  * @typedef {import('./transaction').Body} Body
@@ -43,6 +39,9 @@ const {
 
 /** The transaction was aborted by an earlier statement. */
 const IN_FAILED_TRANSACTION = '25P02';
+
+const COMMIT = 'COMMIT';
+const ROLLBACK = 'ROLLBACK';
 
 /** What begins, ends or splits a transaction. The kind `transaction` has SET LOCAL and the like, too. */
 const CONTROL = new Set([
@@ -61,15 +60,25 @@ function findControl({ text, isSeveral, touchesTransaction, class: { keyword } }
 
 function ignore() {}
 
-/** BEGIN and its kin; not prepared, so that they never fail for the sake of a lost statement. */
-class ControlQuery extends Query {
+/** BEGIN and its kin. */
+class ControlQuery extends OwnQuery {
+  /** The server has said so. */
+  isDone = false;
   #onFailed;
 
   /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
   constructor(text, onFailed) {
-    super(text, [], { prepare: false }, OWN_DEFAULTS);
+    super(text);
+    // Deferred constraints are checked then, and synchronous standbys waited for.
+    this.mayTakeLong = text === COMMIT;
     this.#onFailed = onFailed;
     this.promise.catch(ignore);
+  }
+
+  /** @override @param {import('./result').Result} result */
+  resolve(result) {
+    this.isDone = true;
+    super.resolve(result);
   }
 
   /** @override @param {Error} error */
@@ -92,6 +101,8 @@ class Scope {
   inner = undefined;
   /** Settles with a savepoint. @type {Promise<any> | undefined} */
   done = undefined;
+  /** BEGIN, or SAVEPOINT, once it is sent. @type {ControlQuery | undefined} */
+  #beginning = undefined;
   #begin;
 
   /**
@@ -145,6 +156,7 @@ class Scope {
     query.info ??= this.gate.registry.find(query.text);
     const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);
+    if (query.info.isDoubtful || query.info.outlastsRollback) this.top.isDoubtful = true;
     // The addon would find it when COMMIT is on its way already.
     return findUnsendable(query.text, query.parameters);
   }
@@ -164,7 +176,11 @@ class Scope {
     if (this.hasBegun) return;
     this.hasBegun = true;
     this.outer?.begin();
-    this.send(this.#begin, (error) => this.onBeginFailed(error));
+    this.#beginning = this.send(this.#begin, (error) => this.onBeginFailed(error));
+  }
+
+  get hasServerBegun() {
+    return this.#beginning?.isDone === true;
   }
 
   /** @param {Error} error */
@@ -195,10 +211,7 @@ class Scope {
     const { code, cause } = /** @type {any} */ (error);
     const isFollowing = code === IN_FAILED_TRANSACTION && cause === undefined;
     if (isFollowing && earlier !== undefined) error.cause = earlier;
-    // Without COMMIT nothing lasts of it.
-    if (!top.isLoose && (error instanceof DatabaseError || !top.isCommitSent)) {
-      /** @type {any} */ (error).outcome = 'not-run';
-    }
+    tellInTransaction(error, top);
     if (failure === undefined) this.failure = error;
     return true;
   }
@@ -315,10 +328,20 @@ class TransactionScope extends Scope {
   isAbandoned = false;
   /** BEGIN has failed: what was sent behind it ran without a transaction. */
   isLoose = false;
+  /** A text in it may have ended it, or has taken what no rollback gives back. */
+  isDoubtful = false;
+  /** BEGIN was sent, and the server has not said yet that nothing of it is left. */
+  mayLast = false;
   #savepoints = 0;
 
   nameSavepoint() {
     return `pg_conduit_${++this.#savepoints}`;
+  }
+
+  /** @override */
+  begin() {
+    this.mayLast = true;
+    super.begin();
   }
 
   /** @override @param {Error} error */
@@ -348,26 +371,28 @@ class TransactionScope extends Scope {
     if (this.interruption !== undefined || this.failure !== undefined) {
       await this.#rollBack();
       if (this.isLoose) throw looseError(this.failure);
-      throw this.interruption ?? abortedError(this.failure);
+      throw tellOfRollback(this.interruption ?? abortedError(this.failure), this);
     }
     if (!this.hasBegun) return;
     this.isCommitSent = true;
     const { connection } = this.gate;
+    const query = this.send(COMMIT, ignore);
     let command;
     try {
-      ({ command } = await this.send('COMMIT', ignore).promise);
+      ({ command } = await query.promise);
     } catch (error) {
       if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
         await this.#rollBack();
+      } else if (error instanceof DatabaseError && !query.wasFatal) {
+        this.mayLast = false;
       }
       if (this.isLoose) throw looseError(this.failure);
-      // The server cannot have committed it.
-      const isUndone = /** @type {unknown} */ (this.failure) instanceof DatabaseError;
-      if (isUndone && error instanceof ConnectionError) error.outcome = 'not-run';
+      tellOfCommit(/** @type {Error} */ (error), this);
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);
-    if (command !== 'COMMIT') throw abortedError(this.failure);
+    if (command === ROLLBACK) this.mayLast = false;
+    if (command !== COMMIT) throw tellOfRollback(abortedError(this.failure), this);
     if (this.failure !== undefined) throw incompleteError(this.failure);
   }
 
@@ -376,7 +401,8 @@ class TransactionScope extends Scope {
     if (!this.hasBegun || this.isAbandoned) return;
     const { connection } = this.gate;
     try {
-      await this.send('ROLLBACK', ignore).promise;
+      const { command } = await this.send(ROLLBACK, ignore).promise;
+      if (command === ROLLBACK) this.mayLast = false;
     } catch {
       // Lost already, or not to be used by anybody.
       connection.destroy();

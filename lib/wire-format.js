@@ -3,7 +3,14 @@
 // The numbers that JavaScript and C++ share; src/wire_format.h explains each of
 // them, and test/native/wire-format.test.js compares the two files.
 
-const header = Object.freeze({ used: 0, textLength: 1, bytesLength: 2, ticks: 3, size: 4 });
+const header = Object.freeze({
+  used: 0,
+  textLength: 1,
+  bytesLength: 2,
+  ticks: 3,
+  gathers: 4,
+  size: 5,
+});
 
 const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 5, skip: 6 });
 

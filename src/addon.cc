@@ -12,12 +12,12 @@ namespace pg_conduit {
 
 namespace {
 
-// setup(tick: { text: string }, deliver: Function, jsonGuard: string): void;
-// the guard is JSON, in ASCII.
+// setup(tick: { text: string }, deliver: Function, jsonGuard: string,
+// endTick: Function): void; the guard is JSON, in ASCII.
 void JS_Setup(const Napi::CallbackInfo& info) {
   AddonData::Get(info.Env())
       ->Setup(info[0].As<Napi::Object>(), info[1].As<Napi::Function>(),
-              info[2].As<Napi::String>().Utf8Value());
+              info[2].As<Napi::String>().Utf8Value(), info[3].As<Napi::Function>());
 }
 
 // setBuffers(commands: Int32Array, bytes: Uint8Array): void

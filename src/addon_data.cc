@@ -52,6 +52,13 @@ napi_value MakeBuffer(napi_env env, const std::string& bytes) {
 }
 
 constexpr size_t kChunkParts = 4;
+// More than a string of V8 has; three times as many bytes still fit an int.
+constexpr size_t kMaxUnits = size_t{1} << 29;
+
+[[noreturn]] void FailDamaged() {
+  napi_fatal_error("pg_conduit::AddonData::ReadCommands", NAPI_AUTO_LENGTH,
+                   "the command buffer is damaged", NAPI_AUTO_LENGTH);
+}
 
 void MakeChunk(napi_env env, const TextChunk& chunk, napi_value* parts) {
   parts[0] = MakeString(env, chunk.ascii);
@@ -96,6 +103,7 @@ void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
   turn_.reset();
   tick_.Reset();
   deliver_.Reset();
+  end_tick_.Reset();
   commands_.Reset();
   bytes_.Reset();
   inbox_.Reset();
@@ -109,10 +117,12 @@ void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
   };
 }
 
-void AddonData::Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard) {
+void AddonData::Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard,
+                      Napi::Function end_tick) {
   delivery_.SetJsonGuard(std::move(json_guard));
   tick_ = Napi::Persistent(tick);
   deliver_ = Napi::Persistent(deliver);
+  end_tick_ = Napi::Persistent(end_tick);
   async_context_ = std::make_unique<Napi::AsyncContext>(env_, "pg-conduit");
   can_run_javascript_ = true;
 }
@@ -126,12 +136,26 @@ void AddonData::SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes) {
   byte_capacity_ = bytes.ByteLength();
 }
 
+void AddonData::EndTick() {
+  if (command_data_ == nullptr || !can_run_javascript_) return;
+  if (command_data_[kHeaderGathers] == 0) return;
+  command_data_[kHeaderGathers] = 0;
+  const Napi::HandleScope scope(env_);
+  Call(end_tick_, 0, nullptr);
+  // Microtasks have put more aside: the loop must not sleep on it.
+  if (can_run_javascript_ && command_data_[kHeaderGathers] != 0) turn_->RequestDelivery();
+}
+
 void AddonData::ReadCommands() {
   if (command_data_ == nullptr || !can_run_javascript_) return;
   const auto used = static_cast<size_t>(command_data_[kHeaderUsed]);
   if (used <= kHeaderSize) return;
   const auto units = static_cast<size_t>(command_data_[kHeaderTextLength]);
   const auto bytes = static_cast<size_t>(command_data_[kHeaderBytesLength]);
+  // Before anything is made of them; one that is negative is too large here.
+  if (used > command_capacity_ || bytes > byte_capacity_ || units > kMaxUnits) {
+    FailDamaged();
+  }
   const Napi::HandleScope scope(env_);
   size_t size = 0;
   if (units > 0) {
@@ -159,13 +183,10 @@ void AddonData::ReadCommands() {
   const uint32_t ticks = static_cast<uint32_t>(command_data_[kHeaderTicks]) + 1;
   command_data_[kHeaderTicks] = static_cast<int32_t>(ticks);
   turn_->MarkSend();
-  const bool read =
-      used <= command_capacity_ && bytes <= byte_capacity_ &&
-      reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,
-                   std::string_view(text_.get(), size), units, std::string_view(byte_data_, bytes));
-  if (!read) {
-    napi_fatal_error("pg_conduit::AddonData::ReadCommands", NAPI_AUTO_LENGTH,
-                     "the command buffer is damaged", NAPI_AUTO_LENGTH);
+  if (!reader_.Read(command_data_ + kHeaderSize, used - kHeaderSize,
+                    std::string_view(text_.get(), size), units,
+                    std::string_view(byte_data_, bytes))) {
+    FailDamaged();
   }
   if (text_capacity_ > kKeptText) {
     text_.reset();
@@ -250,9 +271,14 @@ void AddonData::Deliver() {
   }
   // JavaScript may send and close, which writes to the next delivery.
   delivery_.Clear();
+  Call(deliver_, 4 + kChunkParts, arguments);
+}
+
+void AddonData::Call(const Napi::FunctionReference& function, size_t count,
+                     const napi_value* arguments) {
   napi_value result = nullptr;
-  const napi_status status = napi_make_callback(
-      env_, *async_context_, tick_.Value(), deliver_.Value(), 4 + kChunkParts, arguments, &result);
+  const napi_status status = napi_make_callback(env_, *async_context_, tick_.Value(),
+                                                function.Value(), count, arguments, &result);
   if (status == napi_pending_exception) {
     napi_value error = nullptr;
     if (napi_get_and_clear_last_exception(env_, &error) == napi_ok) {

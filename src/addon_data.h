@@ -34,8 +34,10 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
   AddonData& operator=(const AddonData&) = delete;
 
   // `tick`: the object whose `text` property collects the tick's texts;
-  // `deliver`: called once for each delivery.
-  void Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard);
+  // `deliver`: called once for each delivery; `end_tick`: called before the
+  // loop polls, if kHeaderGathers says so.
+  void Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard,
+             Napi::Function end_tick);
   // The memory that lib/tick-buffer.js writes commands and bytes to.
   void SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes);
   // Hands the tick's commands to libpq.
@@ -59,11 +61,15 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
   static void OnCleanup(napi_async_cleanup_hook_handle handle, void* data);
   void TearDown(napi_async_cleanup_hook_handle handle);
 
+  void EndTick() override;
   bool HasDelivery() const override { return can_run_javascript_ && !delivery_.empty(); }
   void Deliver() override;
   Pipeline* FindPipeline(int32_t connection) override;
   void NotSent(int32_t slot, NotSentReason reason, int32_t detail) override;
 
+  // Calls into JavaScript, and runs its microtasks; what it throws is an
+  // uncaught exception.
+  void Call(const Napi::FunctionReference& function, size_t count, const napi_value* arguments);
   // From here on nothing is read from JavaScript or delivered to it.
   void StopJavaScript();
   // Copies events and cells into the inbox; a new one when it has outgrown it.
@@ -83,6 +89,7 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
 
   Napi::ObjectReference tick_;
   Napi::FunctionReference deliver_;
+  Napi::FunctionReference end_tick_;
   std::unique_ptr<Napi::AsyncContext> async_context_;
   Napi::Reference<Napi::Int32Array> commands_;
   Napi::Reference<Napi::Uint8Array> bytes_;

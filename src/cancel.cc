@@ -25,14 +25,16 @@ void Cancel::Start(PGconn* conn) {
     Finish(false, "out of memory");
     return;
   }
+  bool ok = false;
   bool started = false;
   {
-    const TlsFiles::Scope scope(files_.get());
-    if (!scope.ok()) {
-      Finish(false, kTlsFilesMissing);
-      return;
-    }
-    started = PQcancelStart(cancel_.get()) == 1;
+    const TlsFiles::Scope scope(files_);
+    ok = scope.ok();
+    if (ok) started = PQcancelStart(cancel_.get()) == 1;
+  }
+  if (!ok) {
+    Finish(false, kTlsFilesMissing);
+    return;
   }
   Advance(started ? PGRES_POLLING_WRITING : PGRES_POLLING_FAILED);
 }
@@ -40,15 +42,17 @@ void Cancel::Start(PGconn* conn) {
 void Cancel::OnSocketEvent(int /*status*/, int /*events*/) {
   // libpq may close its descriptor and open another one under the same number.
   watcher_.reset();
+  bool ok = false;
   PostgresPollingStatusType state = PGRES_POLLING_FAILED;
   {
     // It has a TLS handshake of its own.
-    const TlsFiles::Scope scope(files_.get());
-    if (!scope.ok()) {
-      Finish(false, kTlsFilesMissing);
-      return;
-    }
-    state = PQcancelPoll(cancel_.get());
+    const TlsFiles::Scope scope(files_);
+    ok = scope.ok();
+    if (ok) state = PQcancelPoll(cancel_.get());
+  }
+  if (!ok) {
+    Finish(false, kTlsFilesMissing);
+    return;
   }
   Advance(state);
 }

@@ -1,6 +1,7 @@
 // See connection.h.
 #include "connection.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("cancel", &Connection::JS_Cancel),
                          InstanceMethod("setReading", &Connection::JS_SetReading),
                          InstanceMethod("counters", &Connection::JS_Counters),
+                         InstanceMethod("head", &Connection::JS_Head),
                          InstanceMethod("parameterStatus", &Connection::JS_ParameterStatus),
                          InstanceMethod("isEncrypted", &Connection::JS_IsEncrypted),
                      });
@@ -134,10 +136,16 @@ void Connection::JS_Simple(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Connection::JS_PutCopyData(const Napi::CallbackInfo& info) {
-  const auto data = info[0].As<Napi::Uint8Array>();
-  const bool put =
-      pipeline_ != nullptr &&
-      pipeline_->PutCopyData(reinterpret_cast<const char*>(data.Data()), data.ByteLength());
+  // Not Napi::Uint8Array, which ends the process for anything else.
+  napi_typedarray_type type = napi_int8_array;
+  size_t length = 0;
+  void* data = nullptr;
+  const bool is_bytes = napi_get_typedarray_info(info.Env(), info[0], &type, &length, &data,
+                                                 nullptr, nullptr) == napi_ok &&
+                        type == napi_uint8_array;
+  const bool put = pipeline_ != nullptr && is_bytes &&
+                   (length == 0 || data != nullptr) &&
+                   pipeline_->PutCopyData(static_cast<const char*>(data), length);
   data_->RequestDeliveryIfAny();
   return Napi::Boolean::New(info.Env(), put);
 }
@@ -177,6 +185,18 @@ Napi::Value Connection::JS_Counters(const Napi::CallbackInfo& info) {
   return object;
 }
 
+Napi::Value Connection::JS_Head(const Napi::CallbackInfo& info) {
+  if (pipeline_ == nullptr) return info.Env().Undefined();
+  const std::optional<Pipeline::Head> head = pipeline_->head();
+  if (!head.has_value()) return info.Env().Undefined();
+  constexpr double kNanosPerMilli = 1e6;
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("slot", Napi::Number::New(info.Env(), head->slot));
+  object.Set("millis", Napi::Number::New(info.Env(), static_cast<double>(uv_hrtime() - head->since) /
+                                                         kNanosPerMilli));
+  return object;
+}
+
 Napi::Value Connection::JS_ParameterStatus(const Napi::CallbackInfo& info) {
   const std::string name = info[0].As<Napi::String>();
   const char* value = pipeline_ != nullptr ? pipeline_->ParameterStatus(name.c_str()) : nullptr;
@@ -203,7 +223,7 @@ void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   data_->pipeline_context().delivery->Push(Event::kConnected, id_, process_id, server_version);
 }
 
-void Connection::OnConnectFailed(const std::string& message) {
+void Connection::OnConnectFailed(std::string message) {
   connector_.reset();
   Delivery* delivery = data_->pipeline_context().delivery;
   delivery->PushWithText(Event::kConnectFailed, id_);

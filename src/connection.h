@@ -1,6 +1,6 @@
 // The N-API edge of one connection: the object that lib/connection.js holds.
-// First a Connector, then a Pipeline. When JavaScript drops the object, the
-// finalizer closes the socket.
+// First a Connector, then a Pipeline. JavaScript closes it; the finalizer only frees
+// what is left of it.
 #pragma once
 
 #include <napi.h>
@@ -48,12 +48,15 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void JS_SetReading(const Napi::CallbackInfo& info);
   // counters(): { queries, parses, syncs, flushes, wakeups, pending }
   Napi::Value JS_Counters(const Napi::CallbackInfo& info);
+  // head(): { slot, millis } | undefined; what the server is to answer next, and for how long it has
+  // had nothing else to do.
+  Napi::Value JS_Head(const Napi::CallbackInfo& info);
   // parameterStatus(name: string): string | null; null when the server has not told.
   Napi::Value JS_ParameterStatus(const Napi::CallbackInfo& info);
   Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
 
   void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) override;
-  void OnConnectFailed(const std::string& message) override;
+  void OnConnectFailed(std::string message) override;
 
   std::shared_ptr<AddonData> data_;
   int32_t id_ = 0;

@@ -26,46 +26,45 @@ void Connector::Start(const std::vector<std::string>& keywords,
   for (const std::string& value : values) value_pointers.push_back(value.c_str());
   keyword_pointers.push_back(nullptr);
   value_pointers.push_back(nullptr);
+  Conclude(Begin(keyword_pointers.data(), value_pointers.data()));
+}
+
+Connector::Progress Connector::Begin(const char* const* keywords, const char* const* values) {
   {
-    const TlsFiles::Scope scope(files_.get());
-    if (!scope.ok()) {
-      Fail(kTlsFilesMissing);
-      return;
-    }
-    conn_.reset(PQconnectStartParams(keyword_pointers.data(), value_pointers.data(), 0));
+    const TlsFiles::Scope scope(files_);
+    if (!scope.ok()) return Fail(kTlsFilesMissing);
+    conn_.reset(PQconnectStartParams(keywords, values, 0));
   }
-  if (conn_ == nullptr) {
-    Fail("out of memory");
-    return;
-  }
+  if (conn_ == nullptr) return Fail("out of memory");
   // The only way to learn the SQLSTATE of a refused connection: it stands in
   // the verbose message, which lib/connection-errors.js takes apart.
   PQsetErrorVerbosity(conn_.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
-  Advance(PQstatus(conn_.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING);
+  return Advance(PQstatus(conn_.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED
+                                                         : PGRES_POLLING_WRITING);
 }
 
 void Connector::OnSocketEvent(int /*status*/, int /*events*/) {
   // A failed socket is libpq's to find out: it may have other addresses.
-  //
+  Conclude(Poll());
+}
+
+Connector::Progress Connector::Poll() {
   // The old handle goes first: libpq may close its descriptor and open another
   // one under the same number, which epoll would not know.
   watcher_.reset();
   PostgresPollingStatusType state = PGRES_POLLING_FAILED;
   {
-    const TlsFiles::Scope scope(files_.get());
+    const TlsFiles::Scope scope(files_);
     // Without a file libpq would go on without what stands there.
-    if (!scope.ok()) {
-      Fail(kTlsFilesMissing);
-      return;
-    }
+    if (!scope.ok()) return Fail(kTlsFilesMissing);
     LimitScram(max_scram_iterations_);
     state = PQconnectPoll(conn_.get());
   }
-  Advance(state);
+  return Advance(state);
 }
 
-void Connector::Advance(PostgresPollingStatusType state) {
+Connector::Progress Connector::Advance(PostgresPollingStatusType state) {
   switch (state) {
     case PGRES_POLLING_READING:
     case PGRES_POLLING_WRITING:
@@ -74,35 +73,41 @@ void Connector::Advance(PostgresPollingStatusType state) {
           SocketWatcher::Create(context_.loop, context_.handles, PQsocket(conn_.get()), this, true);
       if (watcher_ == nullptr ||
           !watcher_->Watch(state == PGRES_POLLING_READING ? UV_READABLE : UV_WRITABLE)) {
-        Fail("the event loop cannot watch the connection's socket");
+        return Fail("the event loop cannot watch the connection's socket");
       }
-      return;
+      return Progress::kWaiting;
     case PGRES_POLLING_FAILED:
-      Fail(PQerrorMessage(conn_.get()));
-      return;
+      return Fail(PQerrorMessage(conn_.get()));
     case PGRES_POLLING_OK:
       break;
   }
-  if (has_unasked_) {
-    Fail(kUnaskedAnswer);
-    return;
-  }
-  if (!SpeaksUtf8(conn_.get())) {
-    Fail(kOtherEncoding);
-    return;
-  }
+  if (has_unasked_) return Fail(kUnaskedAnswer);
+  if (!SpeaksUtf8(conn_.get())) return Fail(kOtherEncoding);
   if (PQsetnonblocking(conn_.get(), 1) != 0 || PQenterPipelineMode(conn_.get()) != 1) {
-    Fail(PQerrorMessage(conn_.get()));
-    return;
+    return Fail(PQerrorMessage(conn_.get()));
   }
   PQsetErrorVerbosity(conn_.get(), PQERRORS_DEFAULT);
-  owner_->OnConnected(std::move(conn_), std::move(files_));
+  return Progress::kConnected;
 }
 
-void Connector::Fail(const std::string& message) {
-  watcher_.reset();
-  conn_.reset();
-  owner_->OnConnectFailed(message);
+Connector::Progress Connector::Fail(std::string message) {
+  failure_ = std::move(message);
+  return Progress::kFailed;
+}
+
+void Connector::Conclude(Progress progress) {
+  switch (progress) {
+    case Progress::kWaiting:
+      return;
+    case Progress::kConnected:
+      owner_->OnConnected(std::move(conn_), std::move(files_));
+      return;
+    case Progress::kFailed:
+      watcher_.reset();
+      conn_.reset();
+      owner_->OnConnectFailed(std::move(failure_));
+      return;
+  }
 }
 
 void Connector::ReceiveNotice(void* connector, const PGresult* result) {

@@ -22,10 +22,10 @@ class Connector final : public SocketWatcher::Owner {
  public:
   class Owner {
    public:
-    // Both may destroy the Connector.
+    // Both may destroy the Connector, which calls them from Conclude() only.
     // `files` may be read again, for a cancel request.
     virtual void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) = 0;
-    virtual void OnConnectFailed(const std::string& message) = 0;
+    virtual void OnConnectFailed(std::string message) = 0;
 
    protected:
     ~Owner() = default;
@@ -43,9 +43,16 @@ class Connector final : public SocketWatcher::Owner {
              std::shared_ptr<TlsFiles> files, int max_scram_iterations);
 
  private:
+  enum class Progress { kWaiting, kConnected, kFailed };
+
   void OnSocketEvent(int status, int events) override;
-  void Advance(PostgresPollingStatusType state);
-  void Fail(const std::string& message);
+  // These never call the owner: what becomes of the connection is their result.
+  Progress Begin(const char* const* keywords, const char* const* values);
+  Progress Poll();
+  Progress Advance(PostgresPollingStatusType state);
+  Progress Fail(std::string message);
+  // The last thing that happens on the way out, since the owner may destroy this.
+  void Conclude(Progress progress);
   static void ReceiveNotice(void* connector, const PGresult* result);
 
   PipelineContext context_;
@@ -53,6 +60,7 @@ class Connector final : public SocketWatcher::Owner {
   Owner* owner_;
   int max_scram_iterations_ = 0;
   bool has_unasked_ = false;
+  std::string failure_;
   ConnPtr conn_;
   std::shared_ptr<TlsFiles> files_;
   std::unique_ptr<SocketWatcher> watcher_;

@@ -80,6 +80,7 @@ void LoopTurn::RequestDelivery() {
 }
 
 void LoopTurn::Prepare() {
+  owner_->EndTick();
   owner_->ReadCommands();
   flushing_.swap(dirty_);
   for (Pipeline* pipeline : flushing_) {

@@ -21,6 +21,8 @@ class LoopTurn {
  public:
   class Owner {
    public:
+    // Lets JavaScript write what it has put aside until now.
+    virtual void EndTick() = 0;
     virtual void ReadCommands() = 0;
     virtual bool HasDelivery() const = 0;
     virtual void Deliver() = 0;

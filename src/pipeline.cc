@@ -24,7 +24,8 @@ namespace {
 struct StatementName {
   StatementName(std::string_view prefix, int32_t statement) {
     char* const end = std::copy(prefix.begin(), prefix.end(), text);
-    *std::to_chars(end, text + sizeof(text) - 1, statement).ptr = '\0';
+    // Without a sign, which would need quotes, when they have come past 2^31.
+    *std::to_chars(end, text + sizeof(text) - 1, static_cast<uint32_t>(statement)).ptr = '\0';
   }
   char text[32];
 };
@@ -125,7 +126,7 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
   if (result == 0) {
     // libpq may have queued a part of it, which nothing can take back.
     const std::string message = PQerrorMessage(conn_.get());
-    context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
+    context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 1);
     Lose(message.c_str());
     return false;
   }
@@ -418,6 +419,7 @@ int32_t Pipeline::CostMicros(uint64_t sent_at) {
   }
   const uint64_t begun_at = std::max(sent_at + round_trip_, last_sync_at_);
   last_sync_at_ = std::max(last_sync_at_, arrival.earliest);
+  last_sync_seen_at_ = arrival.latest;
   if (arrival.earliest <= begun_at) return 0;
   const uint64_t micros = (arrival.earliest - begun_at) / 1000;
   return static_cast<int32_t>(std::min<uint64_t>(micros, INT32_MAX));

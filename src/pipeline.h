@@ -12,9 +12,11 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cancel.h"
@@ -111,6 +113,18 @@ class Pipeline final : public SocketWatcher::Owner {
   }
   bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
 
+  // What the server is to answer next, and since when it has had nothing else to do, in nanoseconds
+  // of uv_hrtime.
+  struct Head {
+    int32_t slot;  // kNoSlot: nobody waits for it
+    uint64_t since;
+  };
+  std::optional<Head> head() const {
+    if (fifo_.empty()) return std::nullopt;
+    const Pending& first = fifo_.front();
+    return Head{first.slot, std::max(first.sent_at, last_sync_seen_at_)};
+  }
+
   bool lost() const { return conn_ == nullptr; }
   const PipelineCounters& counters() const { return counters_; }
   size_t pending() const { return fifo_.size(); }
@@ -160,7 +174,8 @@ class Pipeline final : public SocketWatcher::Owner {
   // The shortest time between a Sync and its answer, in nanoseconds: what the
   // way takes, and not the server's work.
   uint64_t round_trip_ = UINT64_MAX;
-  uint64_t last_sync_at_ = 0;  // when the last Sync arrived
+  uint64_t last_sync_at_ = 0;       // when the last Sync arrived, at the earliest
+  uint64_t last_sync_seen_at_ = 0;  // and when it was read
   bool has_unasked_ = false;   // see IsUnaskedAnswer
   bool flush_requested_ = false;
   bool want_writable_ = false;

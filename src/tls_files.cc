@@ -181,11 +181,11 @@ std::shared_ptr<TlsFiles> TlsFiles::Open(Texts texts, std::string* message) {
   const char* wanted = std::getenv("PG_CONDUIT_TLS_FILES");
   if (wanted == nullptr || std::strcmp(wanted, "folder") != 0) {
     auto files = std::make_shared<MemoryFiles>(texts);
-    if (Scope(files.get()).ok()) return files;
+    if (Scope(files).ok()) return files;
   }
 #endif
   auto files = std::make_shared<FolderFiles>(std::move(texts));
-  if (Scope(files.get()).ok()) return files;
+  if (Scope(files).ok()) return files;
   *message = kTlsFilesMissing;
   return nullptr;
 }
@@ -196,7 +196,7 @@ std::shared_ptr<TlsFiles> TlsFilesRegistry::Get(TlsFiles::Texts texts, std::stri
               open_.end());
   for (const std::weak_ptr<TlsFiles>& open : open_) {
     std::shared_ptr<TlsFiles> files = open.lock();
-    if (files->texts() == texts && TlsFiles::Scope(files.get()).ok()) return files;
+    if (files->texts() == texts && TlsFiles::Scope(files).ok()) return files;
   }
   std::shared_ptr<TlsFiles> files = TlsFiles::Open(std::move(texts), message);
   if (files != nullptr) open_.push_back(files);

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pg_conduit {
@@ -28,9 +29,11 @@ class TlsFiles {
 
   // While it lives the names can be opened, unless !ok(). libpq may read them in
   // any call that goes on with a connection, and never later. `files` may be null.
+  // A Scope owns its files too: whoever opened it may be destroyed before it ends.
   class Scope {
    public:
-    explicit Scope(TlsFiles* files) : files_(files), ok_(files == nullptr || files->Present()) {}
+    explicit Scope(std::shared_ptr<TlsFiles> files)
+        : files_(std::move(files)), ok_(files_ == nullptr || files_->Present()) {}
     ~Scope() {
       if (files_ != nullptr) files_->Absent();
     }
@@ -39,7 +42,7 @@ class TlsFiles {
     bool ok() const { return ok_; }
 
    private:
-    TlsFiles* files_;
+    std::shared_ptr<TlsFiles> files_;
     bool ok_;
   };
 

@@ -9,7 +9,7 @@
 namespace pg_conduit {
 
 // --- Down: Int32Array of commands -------------------------------------------
-// [kUsed, kTextLength, kBytesLength, kTicks, then records]. Texts (statement text,
+// [kUsed, kTextLength, kBytesLength, kTicks, kGathers, then records]. Texts (statement text,
 // text parameters) stand in one string in the order of the records, each
 // followed by a NUL; binary parameters stand in one byte array in that order.
 enum CommandHeader : uint32_t {
@@ -17,7 +17,8 @@ enum CommandHeader : uint32_t {
   kHeaderTextLength = 1,   // UTF-16 units of the string
   kHeaderBytesLength = 2,  // bytes in use
   kHeaderTicks = 3,        // counts how often the records were taken
-  kHeaderSize = 4,
+  kHeaderGathers = 4,      // 1: JavaScript has more to write before the loop polls
+  kHeaderSize = 5,
 };
 
 enum class Command : int32_t {
@@ -88,7 +89,7 @@ constexpr int32_t kFieldBinaryDecodable = 1 << 8;
 enum class Phase : int32_t { kParse = 0, kExecute = 1, kClose = 2, kSync = 3, kSimple = 4 };
 
 enum class NotSentReason : int32_t {
-  kConnectionGone = 0,
+  kConnectionGone = 0,  // detail: 1 when libpq may have sent a part of it
   kNulByte = 1,  // detail: parameter index, -1 for the statement text
   kTooLarge = 2,
 };

@@ -301,6 +301,172 @@ describe('copyRows()', function () {
       );
     });
 
+    describe('and in that of text, stores what a query with the same values stores', () => {
+      const FLOATS = fc.oneof(
+        fc.double(),
+        fc.float().map(Math.fround),
+        // In the middle between two float4, or next to it.
+        fc
+          .tuple(
+            fc.float({ noNaN: true, noDefaultInfinity: true }),
+            fc.integer({ min: -1, max: 1 }),
+          )
+          .map(([one, step]) => nextDouble(midway(Math.fround(one)), step)),
+        fc.constantFrom(
+          ...[0, -0, '-0', '0', '-0.0', '+0', '-.0e5', '-0e-400', 1 + 2 ** -24, -1 - 2 ** -24],
+          ...[1 + 3 * 2 ** -24, 2 ** -149, 2 ** -150, 3 * 2 ** -150, 1.5 * 2 ** -149, 2 ** -1074],
+          ...['1.00000005960464477539', '1.0000000596046448', '1e-46', '1e39', '1e400', '-1e-400'],
+          ...[3.4028234663852886e38, 3.4028235677973366e38, 3.4028235e38, NaN, -NaN, Infinity],
+          ...['NaN', '-inf', ' 1 ', '0x10', '1_0', 10n ** 30n, -0n, true, 1e21, -1e-7, '', '.'],
+        ),
+      );
+      const NUMBERS = fc.oneof(
+        FLOATS,
+        fc.integer(),
+        fc.bigInt(),
+        fc.integer({ min: -40000, max: 40000 }).map((n) => BigInt(n)),
+        fc.constantFrom(...[2 ** 31 - 1, -(2 ** 31), 2 ** 31, 2 ** 53, -(2 ** 63), 2n ** 63n - 1n]),
+      );
+      const BYTES = fc.oneof(
+        fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+        fc.uint8Array({ minLength: 4, maxLength: 4 }),
+        fc
+          .constantFrom('a', 'é\\\t', '\ufeffb', '1', '{}', '\\N', '\\x41')
+          .map((one) => Buffer.from(one)),
+        fc.constant(new Float64Array([1.5])),
+        fc.constant(new ArrayBuffer(8)),
+      );
+      const DATES = fc.oneof(
+        fc.date({ noInvalidDate: true }),
+        fc.constantFrom(
+          ...[new Date(0), new Date(-1), new Date(-62135596800001), new Date(-62167219200000)],
+          ...[new Date(-210866803200000), new Date(-210866803200001), new Date(8.64e15)],
+          ...['infinity', '-infinity', '2024-01-01 24:00', 'epoch', '0001-01-01 BC', 0],
+        ),
+      );
+      const ANY = fc.oneof(
+        NUMBERS,
+        DATES,
+        BYTES,
+        fc.boolean(),
+        fc.constantFrom(...[[1], ['a'], {}, 't']),
+      );
+      const TYPES = [
+        ...[
+          'int2',
+          'int4',
+          'int8',
+          'oid',
+          'float4',
+          'float8',
+          'numeric',
+          'numeric(5,2)',
+          'bool',
+        ].map((type) => [type, fc.oneof({ arbitrary: NUMBERS, weight: 9 }, ANY)]),
+        ...['date', 'timestamp', 'timestamptz', 'timestamptz(0)', 'time', 'interval'].map(
+          (type) => [type, fc.oneof({ arbitrary: DATES, weight: 9 }, ANY)],
+        ),
+        ...[
+          'text',
+          'varchar(3)',
+          'char(3)',
+          'bytea',
+          'json',
+          'jsonb',
+          'uuid',
+          'mood',
+          'positive',
+        ].map((type) => [type, ANY]),
+        ...['float4[]', 'bytea[]', 'inet'].map((type) => [type, ANY]),
+      ];
+
+      /** @param {number} one a float4 @returns {number} halfway to the next one */
+      function midway(one) {
+        const view = new DataView(new ArrayBuffer(4));
+        view.setFloat32(0, one);
+        view.setInt32(0, view.getInt32(0) ^ 1);
+        const other = view.getFloat32(0);
+        return Number.isFinite(other) ? (one + other) / 2 : one;
+      }
+
+      /** @param {number} one @param {number} step */
+      function nextDouble(one, step) {
+        const view = new DataView(new ArrayBuffer(8));
+        view.setFloat64(0, one);
+        view.setBigInt64(0, view.getBigInt64(0) + BigInt(step));
+        const other = view.getFloat64(0);
+        return Number.isFinite(other) ? other : one;
+      }
+
+      it('the middle of two real numbers, and the text of a negative zero', async () => {
+        await makeTable('middles', 'r real, d float8');
+        const db = await newClient();
+        const rows = [
+          [1 + 2 ** -24, '-0'],
+          [-1 - 2 ** -24, -0],
+          [1 + 3 * 2 ** -24, '-0.0e7'],
+        ];
+        await db.copyRows('middles', ['r', 'd'], rows);
+        const seen = 'select r::text as r, d::text as d from conduit_test.middles';
+        const copied = await observer.ask(seen);
+        await observer.ask('truncate conduit_test.middles');
+        for (const row of rows) await db.query('insert into middles values ($1, $2)', row);
+        assert.deepEqual(copied, await observer.ask(seen));
+        assert.deepEqual(copied, [
+          { r: '1.0000001', d: '-0' },
+          { r: '-1.0000001', d: '0' },
+          { r: '1.0000001', d: '-0' },
+        ]);
+      });
+
+      for (const [type, values] of TYPES) {
+        it(`in a column of type ${type}`, async () => {
+          await observer.ask('drop table if exists conduit_test.by_query, conduit_test.by_copy');
+          await makeTables();
+          await makeTable('by_query', `id int, v ${type}`);
+          await makeTable('by_copy', `id int, v ${type}, again int`);
+          const db = await newClient();
+          const seen = (table) =>
+            observer.ask(`select v::text as v from conduit_test.${table} order by id`);
+          await holds(
+            fc.asyncProperty(values, async (value) => {
+              await observer.ask('truncate conduit_test.by_query, conduit_test.by_copy');
+              const failure = await db.query('insert into by_query values (0, $1)', [value]).then(
+                () => undefined,
+                (error) => error,
+              );
+              // Alone, and behind a value that only the server can read.
+              for (const rows of [
+                [[0, value, 0]],
+                [[0, value, ' 1 ']],
+                [
+                  [-1, null, ' 1 '],
+                  [0, value, 0],
+                ],
+              ]) {
+                await observer.ask('truncate conduit_test.by_copy');
+                const error = await db.copyRows('by_copy', ['id', 'v', 'again'], rows).then(
+                  () => undefined,
+                  (reason) => reason,
+                );
+                if (failure !== undefined) {
+                  assert.notEqual(error, undefined, failure.message);
+                } else if (error !== undefined) {
+                  // Refused, instead of storing something else: bytes among texts.
+                  assert.ok(error instanceof ParameterError, String(error));
+                  assert.ok(typeof value === 'object' && rows.flat().includes(' 1 '));
+                } else {
+                  const stored = await seen('by_copy');
+                  assert.deepEqual(stored.slice(-1), await seen('by_query'));
+                }
+              }
+            }),
+            40,
+          );
+        });
+      }
+    });
+
     /** What the server has run for a client last. */
     const lastText = async ({ processID }) => {
       const [{ query }] = await observer.ask(

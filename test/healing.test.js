@@ -140,13 +140,13 @@ describe('Client', () => {
       const client = await newClient();
       const other = await newClient();
       await other.query('create table in_transaction (a int)');
-      await warmUp(client, 'select * from in_transaction');
-      await other.query('alter table in_transaction add column b int');
+      await warmUp(client, 'select a from in_transaction');
+      await other.query('alter table in_transaction alter column a type text');
       await client.query('begin');
-      assert.equal((await errorOf(client.query('select * from in_transaction'))).code, '0A000');
+      assert.equal((await errorOf(client.query('select a from in_transaction'))).code, '0A000');
       assert.equal((await errorOf(client.query('select 1'))).code, '25P02');
       await client.query('rollback');
-      assert.deepEqual((await client.query('select * from in_transaction')).rows, []);
+      assert.deepEqual((await client.query('select a from in_transaction')).rows, []);
     });
 
     it('and runs nothing twice meanwhile', async () => {

@@ -16,6 +16,8 @@ describe('callsKnownFunctionsOnly()', () => {
     'select now ( )',
     'values ($1), ($2)',
     'select a[(1)], -(1), 1+(2) from t',
+    "select nextval('s')",
+    "select nextval('s'::regclass)",
   ]) {
     it(`is true of ${text}`, () => assert.equal(callsKnownFunctionsOnly(text), true));
   }
@@ -39,9 +41,57 @@ describe('callsKnownFunctionsOnly()', () => {
     'select pg_notify($1, $2)',
     'select dblink($1)',
     'with recursive x(a) as (select 1) select a from x',
+    'select nextval($1)',
+    "select nextval('s' || 1)",
+    'select U&"\\0061" from t',
+    `select ${'a'.repeat(63)} from t`,
+    `select ${'é'.repeat(32)} from t`,
     `select ${'1,'.repeat(20_000)} 1`,
   ]) {
     it(`is false of ${text.slice(0, 60)}`, () =>
       assert.equal(callsKnownFunctionsOnly(text), false));
   }
+
+  describe('in a database that has names of its own', () => {
+    const names = {
+      isStrange: false,
+      calls: new Set(['LOG', 'VARCHAR']),
+      attributes: new Set(['EFF', 'É', 'SAY "HI"']),
+      relations: new Set(['PARTED', 'Ü']),
+    };
+
+    for (const text of [
+      'select log from t',
+      'select eff from t',
+      'select 1 as eff',
+      'select a.b, c.log from t',
+      "select 'eff', $$t.eff$$ /* t.eff */ from t -- parted",
+      'select v::varchar from t',
+    ]) {
+      it(`is true of ${text}`, () => assert.equal(callsKnownFunctionsOnly(text, names), true));
+    }
+
+    for (const text of [
+      'select log(1)',
+      'select LOG /* a comment */ (1)',
+      'select varchar(1)',
+      'select t.eff from t',
+      'select (t).EFF from t',
+      'select t . "eff" from t',
+      'select t."Eff" from t',
+      'select t.é from t',
+      'select t."say ""hi""" from t',
+      'select id from parted where id = $1',
+      'select id from s."parted"',
+      'table parted',
+      'select id from ü',
+    ]) {
+      it(`is false of ${text}`, () => assert.equal(callsKnownFunctionsOnly(text, names), false));
+    }
+
+    it('is false of all, if operators or casts call what is not known', () => {
+      const strange = { ...names, isStrange: true };
+      assert.equal(callsKnownFunctionsOnly('select 1', strange), false);
+    });
+  });
 });

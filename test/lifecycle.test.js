@@ -10,6 +10,7 @@ const fs = require('node:fs');
 const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
+const { setTimeout: delay } = require('node:timers/promises');
 const nodeGypBuild = require('node-gyp-build');
 const { Client, ConnectionError } = require('..');
 const { endAll, newPool, options } = require('./support/connect');
@@ -61,6 +62,35 @@ describe('at the end', function () {
       assert.equal(await run('ends-by-itself.js', ['unref']), 'done');
     });
 
+    for (const module of ['pg', '../../..']) {
+      it(`it does not come while a connection is open that nobody refers to, as with pg (${module})`, async () => {
+        const name = applicationName();
+        const child = runFixture('forgotten.js', {
+          args: [module, name],
+          nodeArgs: ['--expose-gc'],
+        });
+        await until('it was forgotten', async () => {
+          const [row] = await observer.ask(
+            "select query from pg_stat_activity where application_name = $1 and state = 'idle'",
+            [name],
+          );
+          return row?.query === "select 'forgotten'";
+        });
+        // Some collections long.
+        await delay(1500);
+        const [pid] = await observer.backends(name);
+        assert.notEqual(pid, undefined);
+        const locks = await observer.ask(
+          "select 1 from pg_locks where locktype = 'advisory' and pid = $1",
+          [pid],
+        );
+        assert.equal(locks.length, 1);
+        await observer.terminate(pid);
+        const { code, stdout } = await child;
+        assert.deepEqual({ code, stdout }, { code: 0, stdout: '57P01\n' });
+      });
+    }
+
     it('it comes by itself when a client was never connected', async () => {
       assert.equal(await run('ends-by-itself.js', ['unused']), 'done');
     });
@@ -107,13 +137,13 @@ describe('at the end', function () {
 
   describe('of clients that nobody holds', () => {
     for (const [what, scenario, outcome] of [
-      ['an idle one is collected, and its connection closed', 'unused', 'collected'],
-      ['a busy one answers first', 'busy', 'answered,answered,answered'],
+      ['an idle one keeps its connection, and what its session holds', 'idle', '3 open, 3 locks'],
+      ['a busy one answers', 'busy', 'answered,answered,answered, 3 open'],
+      ['one that is closed, however that came, is collected', 'ended', 'collected'],
       ['one that connects does so', 'connecting', 'connected'],
       ['one that listens is kept', 'listening', 'heard,heard,heard'],
-      ['one that listens no more is collected', 'listening no more', 'collected'],
       [
-        'the errors of one do not keep it',
+        'the errors of one that has ended do not keep it',
         'with errors kept',
         Array(3).fill('22012,ERR_PG_CONDUIT_PARAMETER').join(),
       ],

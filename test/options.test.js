@@ -188,6 +188,7 @@ describe('Client', () => {
       maxLifetimeSeconds: NOT_COUNTS,
       statementCacheSize: [...NOT_COUNTS, 100001],
       statementCacheBytes: NOT_COUNTS,
+      statementMaxAgeSeconds: NOT_COUNTS,
       prepareThreshold: [...NOT_COUNTS, 0],
       max: [...NOT_COUNTS, 0, 10001],
       min: [...NOT_COUNTS, 10001],

@@ -365,7 +365,8 @@ describe('Pool', function () {
       const pool = newPool({ max: 1 });
       await until('they share Syncs', async () => {
         const { queries, syncs } = await countBursts(pool, 5);
-        assert.equal(queries, 500);
+        // One look at the catalog is among them, once.
+        assert.ok(queries === 500 || queries === 501, `${queries} queries`);
         assert.ok(syncs <= queries);
         return syncs <= 0.2 * queries;
       });

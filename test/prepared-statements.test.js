@@ -71,6 +71,98 @@ describe('Client', () => {
       });
     });
 
+    /** What each text of a script gives: its rows, or the code of its error. */
+    async function play(one, script) {
+      const answers = [];
+      for (const step of script) {
+        const query = typeof step === 'string' ? { text: step } : step;
+        answers.push(
+          await one.query(query).then(
+            ({ rows }) => rows,
+            ({ code }) => code,
+          ),
+        );
+      }
+      return answers;
+    }
+
+    const cursor = (columns) => [
+      `declare c cursor for select ${columns} from generate_series(1, 3) as i`,
+      ...['fetch 1 from c', 'fetch 1 from c', 'fetch 1 from c', 'fetch 1 from c', 'close c'],
+    ];
+    const prepared = (text) => [
+      `prepare p as ${text}`,
+      ...['execute p', 'execute p', 'execute p', 'deallocate p'],
+    ];
+    const SHAPES = [
+      'i',
+      "i::text, 'x' as more",
+      "'{1,2}'::int[] as list",
+      'i::numeric, null::jsonb as nothing',
+      "'2020-01-01'::timestamptz as i",
+      "i, 2.5::float8 as f, '\\x01'::bytea as b",
+      "row(i, 'y') as whole",
+      'i',
+    ];
+    const procedure = (parameters, body) => [
+      'drop procedure if exists of_changing_columns',
+      `create procedure of_changing_columns(${parameters}) language plpgsql as $$ begin ${body} end $$`,
+      ...['call of_changing_columns(null)', 'call of_changing_columns(null)'],
+    ];
+    for (const [what, script] of [
+      ['FETCH', ['begin', ...SHAPES.flatMap(cursor), 'rollback']],
+      [
+        'EXECUTE',
+        SHAPES.flatMap((columns) => prepared(`select ${columns} from generate_series(1, 2) as i`)),
+      ],
+      [
+        'CALL',
+        [
+          ...procedure('inout a int', 'a := 1;'),
+          ...procedure('inout a text', "a := 'x';"),
+          ...procedure('inout a numeric', 'a := 1.5;'),
+        ],
+      ],
+      ['SHOW', ['show work_mem', 'set work_mem = 64', 'show work_mem', 'show all', 'show all']],
+      [
+        'EXPLAIN',
+        [
+          'explain (costs off) select 1',
+          'explain (costs off) select 1',
+          'explain (costs off) select 1',
+        ],
+      ],
+    ]) {
+      // A named CALL of another procedure fails in pg, and is prepared anew here.
+      for (const isNamed of what === 'CALL' ? [false] : [false, true]) {
+        it(`give what ${what} has now, as in pg, ${isNamed ? 'with' : 'without'} a name`, async () => {
+          const steps = script.map((text) =>
+            isNamed && /^(?:fetch|execute|call|show|explain)/.test(text)
+              ? { name: `conduit ${text}`, text }
+              : text,
+          );
+          const client = await newClient({ prepareThreshold: 1 });
+          await withPg(async (reference) => {
+            assert.deepEqual(await play(client, steps), await play(reference, steps));
+          });
+        });
+      }
+    }
+
+    it('are not made of utility statements unasked', async () => {
+      const client = await newClient({ prepareThreshold: 1 });
+      for (let execution = 1; execution <= 3; ++execution) {
+        await client.query('show work_mem');
+        await client.query('explain select 1');
+        await client.query('select 1');
+      }
+      const { rows } = await client.query({
+        text: 'select statement from pg_prepared_statements',
+        prepare: false,
+      });
+      assert.deepEqual(rows, [{ statement: 'select 1' }]);
+    });
+
     it('with different names for one text, and names with quotes', async () => {
       const client = await newClient();
       for (const name of ['a', 'b', 'é"\'', 'x'.repeat(100), 'x'.repeat(101)]) {
@@ -106,6 +198,15 @@ describe('Client', () => {
           counts.push(await countPrepared(client));
         }
         assert.deepEqual(counts, prepareThreshold === 1 ? [1, 1, 1, 1] : [0, 0, 1, 1]);
+      }
+    });
+
+    it('are not made of a text that would make them stale', async () => {
+      const client = await newClient({ prepareThreshold: 1 });
+      for (let n = 0; n < 3; ++n) {
+        await client.query('create temp table if not exists of_a_session (a int)');
+        await client.query('set search_path to conduit_test');
+        assert.equal(await countPrepared(client), 0);
       }
     });
 

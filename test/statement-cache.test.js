@@ -139,6 +139,15 @@ describe('StatementRegistry', () => {
     assert.ok(Math.abs(info.averageMillis - 100) < 1);
   });
 
+  it('renews a text under a number that it never had, also when it was forgotten meanwhile', () => {
+    const registry = new StatementRegistry();
+    const made = registry.find('select 1').epoch;
+    registry.renew(registry.find('select 1'));
+    assert.notEqual(registry.find('select 1').epoch, made);
+    for (let i = 0; i < 5000; ++i) registry.find(`select ${i} as n`);
+    assert.notEqual(registry.find('select 1').epoch, made);
+  });
+
   /** How many of the texts are still known: a new info has no uses. */
   const known = (registry, all) => all.filter((text) => registry.find(text).uses > 0).length;
 

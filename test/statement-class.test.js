@@ -4,8 +4,16 @@
 
 const assert = require('node:assert');
 const fc = require('fast-check');
-const { classifyStatement, epochChange } = require('../lib/statement-class');
+const { classifyStatement } = require('../lib/statement-class');
 const { holds } = require('./support/property');
+
+/** Asserts that the session is reset after each, which runs alone. */
+function allAreReset(texts) {
+  for (const text of texts) {
+    const { kind, touchesSession } = classifyStatement(text);
+    assert.deepStrictEqual([kind, touchesSession], ['alone', true], text);
+  }
+}
 
 /** Asserts the kind of each text. */
 function allAre(kind, texts) {
@@ -215,10 +223,168 @@ describe('classifyStatement', () => {
     ]);
     allAre('plain', [
       "select set_config('a.b', $1, true)",
-      "select set_config('a.b', $1, $2)",
       "select 'set_config(1, 2, false)'",
       "select set_config('a.b', 'x', true), false",
     ]);
+  });
+
+  it('takes set_config() for one of the transaction only where the word true says so', () => {
+    const third = [
+      "'f'",
+      'false::bool',
+      '(false)',
+      'null',
+      '0::bool',
+      'not true',
+      '$2',
+      '$3::bool',
+    ];
+    for (const argument of [...third, 'true and false', "'true'", 'true::text::bool', 'f(true)']) {
+      allAre('session', [`select set_config('a.b', 'x', ${argument})`]);
+    }
+    allAre('session', [
+      "select set_config('a', set_config('b', 'c', false), true)",
+      "select set_config(set_config('a', 'b', true), 'c', false)",
+      "with x as (select set_config('a', 'b', false)) select 1",
+      "values (set_config('a', 'b', null))",
+      "insert into t select set_config('a', 'b', $1)",
+      "update t set a = set_config('a', 'b', $1)",
+      "call p(set_config('a', 'b', false))",
+      "copy (select set_config('a', 'b', false)) to '/tmp/x'",
+      "select set_config(is_local => false, setting_name => 'a', new_value => 'true')",
+      "select set_config('a', 'b'",
+      "select \"set_config\" ('a', 'b', /* true */ false)",
+      "select pg_catalog . set_config('a', array['b', 'c', true][1], false)",
+      "do $$ begin perform set_config('a', 'b', false); end $$",
+      'update pg_settings set setting = $1',
+      "update only pg_catalog . pg_settings as s set setting = 'x' where name = 'y'",
+      'UPDATE "pg_settings" SET setting = \'x\'',
+    ]);
+    allAre('plain', [
+      "select set_config('a', 'b', TRUE)",
+      "select set_config('a', array['b', 'c', false::text][1], /* sic */ true)",
+      "select set_config('a', set_config('b', 'c', true), true)",
+      "select set_config(is_local => true, setting_name => 'a', new_value => 'b')",
+      'select set_config(setting_name => $1, new_value => $2, is_local := true)',
+      "select name, setting from pg_settings where name like 'a%' for update of pg_settings",
+      'with u as (update t set n = 1 returning n) select * from u, pg_settings',
+      'insert into pg_settings_log select * from pg_settings on conflict do update set n = 1',
+    ]);
+  });
+
+  it('sees what EXPLAIN ANALYZE runs', () => {
+    allAre('session', [
+      'explain analyze create temp table t as select 1',
+      'explain (analyze) select 1 into temp t',
+      'explain (verbose, analyze true, format json) select 1 into pg_temp.t',
+      'explain analyse verbose select 1 as n into temporary table t',
+      "explain (\"analyze\") select set_config('a', 'b', false)",
+      'explain analyze execute p',
+      'explain analyze (select pg_advisory_lock(1))',
+      'explain analyze declare c cursor with hold for select 1',
+    ]);
+    allAre('alone', ['explain analyze create table t as select 1']);
+    allAre('plain', [
+      'explain create temp table t as select 1',
+      'explain (verbose) select 1 into temp t',
+      "explain (select set_config('a', 'analyze', false))",
+      'explain (analyze, buffers) select 1',
+      'explain analyze insert into t values (1)',
+    ]);
+  });
+
+  it('knows pg_temp with blanks, comments and quotes', () => {
+    allAre('session', [
+      'create table pg_temp .x (n int)',
+      'create table pg_temp/**/./**/x (n int)',
+      'create view "pg_temp" . v as select 1',
+      'create type pg_temp. e as enum ()',
+      'create sequence if not exists pg_temp\n.s',
+      'create domain pg_temp .d as int',
+      'create or replace procedure pg_temp .p() language sql as $$ $$',
+      'create table pg_temp_3.x (n int)',
+      'select 1 into pg_temp .x',
+      'select 1 into table "pg_temp" .x',
+      '(select 1 as n into temp x)',
+    ]);
+    allAre('plain', [
+      'select 1 into temp . x',
+      'select pg_temp_x from t',
+      'select n into tempo from t',
+    ]);
+    allAre('alone', ['create table temp . x (n int)', 'create table a (pg_temp int)']);
+  });
+
+  it('refuses connections of dblink, which are never reset', () => {
+    allAre('session', [
+      "select dblink_connect('a', 'dbname=b')",
+      "select public.dblink_open('a', 'b')",
+    ]);
+    allAre('plain', ["select * from dblink('dbname=a', 'select 1') as t (n int)"]);
+  });
+
+  it('resets the session after code that may touch it', () => {
+    allAreReset([
+      "do $$ begin set work_mem = '5MB'; end $$",
+      "do 'begin create temp table t (n int); end'",
+      "do 'begin perform pg_advisory_lock(1); end'",
+      "do E'begin perform pg\\x5fadvisory_lock(1); end'",
+      "do U&'begin perform pg\\005fadvisory_lock(1); end'",
+      "do language plpgsql $x$ begin execute 'se' || 't a.b = 1'; end $x$",
+      "do language plpython3u $$ plpy.run('x') $$",
+      'do $$ begin listen c; end $$',
+      'do $$ begin update t set n = 1; end $$',
+      'do $$ begin create table pg_temp.x (n int); end $$',
+      'do $$ begin discard all; end $$',
+    ]);
+    allAre('plain', [
+      'do $$ begin insert into t values (1); delete from s; end $$',
+      "do language plpgsql $$ declare n int; begin select 1 into n; raise notice 'x'; commit; end $$",
+      'do $$ begin perform f(1); end $$',
+    ]);
+  });
+
+  it('resets the session after what the server may read otherwise', () => {
+    allAreReset([
+      'select U&"pg\\005fadvisory_lock"(1)',
+      'select u&"set!005fconfig" UESCAPE \'!\' (1)',
+      "select 'a\\'' , pg_advisory_lock(1) --'",
+      "select query_to_xml('select pg_advisory_lock(1)', true, true, '')",
+      `select '${'x'.repeat(70_000)}', pg_advisory_lock(1)`,
+      `select '${'x'.repeat(70_000)}' into temp t`,
+      "create table t as select set_config('a', 'b', false)",
+      'create materialized view v as select pg_advisory_lock(1)',
+    ]);
+    allAre('session', ["select E'a'\n'b\\'', pg_advisory_lock(1) --'"]);
+    allAre('plain', [
+      "select E'a'\n'b\\', pg_advisory_lock(1)'",
+      "select 'C:\\', 1",
+      "select * from t where a like 'x\\_%'",
+      `select '${'x'.repeat(70_000)}'`,
+      `insert into t values ${"('x'),".repeat(20_000)} ('into temp')`,
+    ]);
+    assert.strictEqual(classifyStatement('create table t (n int)').touchesSession, false);
+  });
+
+  it('leaves alone what changes no session, whatever words it has', () => {
+    allAre('plain', [
+      'select 1 for update',
+      'update t set a = 1, temp = 2',
+      "insert into settings values ('set_config')",
+      'select lo_creat(-1)',
+      'select temp from readings',
+      "select 'do $$ set $$'",
+      'select nextval($1)',
+    ]);
+    const ddl = [
+      "alter role r set work_mem = '5MB'",
+      'alter database d set search_path = a',
+      'create function f() returns int language sql set search_path = a as $$ select 1 $$',
+    ];
+    for (const text of ddl) {
+      const { kind, touchesSession } = classifyStatement(text);
+      assert.deepStrictEqual([kind, touchesSession], ['alone', false], text);
+    }
   });
 
   it('looks behind white space, comments, parentheses and semicolons', () => {
@@ -382,35 +548,5 @@ describe('classifyStatement', () => {
     const kinds = ['plain', 'alone', 'transaction', 'session', 'copy'];
     const isKnown = fc.property(text, (sql) => kinds.includes(classifyStatement(sql).kind));
     await holds(isKnown, 3000);
-  });
-});
-
-describe('epochChange', () => {
-  it('says when prepared statements are gone', () => {
-    for (const tag of ['DISCARD ALL', 'DEALLOCATE ALL']) {
-      assert.strictEqual(epochChange(tag), 'dropped', tag);
-    }
-  });
-
-  it('says when prepared statements may mean something else', () => {
-    const tags = ['CREATE TABLE', 'ALTER TABLE', 'DROP SCHEMA', 'DROP OWNED', 'SET', 'RESET'];
-    for (const tag of [...tags, 'DISCARD TEMP', 'IMPORT FOREIGN SCHEMA']) {
-      assert.strictEqual(epochChange(tag), 'stale', tag);
-    }
-  });
-
-  it('is none for everything else', () => {
-    const tags = [
-      'SELECT 1',
-      'INSERT 0 1',
-      'BEGIN',
-      'COMMIT',
-      'SET CONSTRAINTS',
-      'DEALLOCATE',
-      'COPY 3',
-    ];
-    for (const tag of [...tags, 'DISCARD PLANS', 'TRUNCATE TABLE', 'GRANT', '', null, undefined]) {
-      assert.strictEqual(epochChange(tag), 'none', String(tag));
-    }
   });
 });

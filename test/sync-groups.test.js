@@ -4,6 +4,7 @@
 // counts, whatever becomes of the others. Random scripts: sync-groups-random.test.js.
 
 const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
 const { Pool, ParameterError, ResultError } = require('..');
 const { connectionOf } = require('../lib/client');
 const { newClient, options } = require('./support/connect');
@@ -629,9 +630,7 @@ describe('Sync groups', function () {
         counted(pool, () => atOnce(count, (i) => pool.query(QUOTIENT, [i, 1])));
       await until('it has failed in a group', async () => {
         const { queries } = await counted(pool, () =>
-          settledAtOnce(MANY, (i) =>
-            i === 20 ? pool.query(QUOTIENT, [i, 0]) : pool.query(READ, [i]),
-          ),
+          settledAtOnce(MANY, (i) => pool.query(QUOTIENT, [i, i === 20 ? 0 : 1])),
         );
         return queries > MANY;
       });
@@ -664,6 +663,136 @@ describe('Sync groups', function () {
         again += queries - 20;
       }
       assert.ok(again <= 3 * 32, `${again} of 200 were run twice`);
+    });
+  });
+
+  describe('while their members wait for company', () => {
+    // It takes long enough for a few of them to keep the server busy.
+    const LOCKED =
+      'select n, (select count(*)::int from generate_series(1, 300)) as c from items where id = $1';
+
+    /**
+     * More reads than are sent at once, on a connection where the first ones wait for a lock.
+     * @param {(i: number) => Promise<any>} ask
+     */
+    async function behindLock(ask, act) {
+      await observer.ask('begin; lock table conduit_test.items in access exclusive mode');
+      const outcomes = settledAtOnce(30, ask);
+      try {
+        await until('the first one waits', async () => {
+          const waiting = await observer.ask('select from pg_locks where not granted');
+          return waiting.length > 0;
+        });
+        await act();
+      } finally {
+        await observer.ask('rollback');
+      }
+      return outcomes;
+    }
+
+    it('those that are given up were not run, and the others are answered', async () => {
+      const pool = await openPool();
+      await makeKnown(pool, [LOCKED, [1]]);
+      const outcomes = await behindLock(
+        (i) => pool.query({ text: LOCKED, values: [1], ...(i % 2 === 1 && { timeoutMillis: 50 }) }),
+        () => delay(150),
+      );
+      const told = { fulfilled: 0, 'not-run': 0, unknown: 0 };
+      for (const [i, { status, reason }] of outcomes.entries()) {
+        assert.equal(status, i % 2 === 1 ? 'rejected' : 'fulfilled', String(reason));
+        ++told[reason?.outcome ?? status];
+      }
+      assert.equal(told.fulfilled, 15);
+      assert.ok(told['not-run'] > 0 && told.unknown > 0, JSON.stringify(told));
+    });
+
+    it('and the connection is lost, they go to another one', async () => {
+      const name = applicationName();
+      const pool = await openPool({ application_name: name });
+      await makeKnown(pool, [LOCKED, [1]]);
+      let rejected = 0;
+      const ask = () =>
+        pool.query(LOCKED, [1]).catch((error) => {
+          ++rejected;
+          throw error;
+        });
+      const outcomes = await behindLock(ask, async () => {
+        const [pid] = await observer.backends(name);
+        await observer.terminate(pid);
+        await until('it is lost', () => rejected > 0);
+      });
+      const lost = outcomes.filter(({ status }) => status === 'rejected');
+      for (const { reason } of lost) assert.equal(reason.outcome, 'unknown');
+      assert.ok(lost.length > 0 && lost.length < 30, `${lost.length} of 30`);
+    });
+
+    it('and the pool ends, all are answered', async () => {
+      const pool = await openPool();
+      await makeKnown(pool, [LOCKED, [1]]);
+      let ended;
+      const outcomes = await behindLock(
+        () => pool.query(LOCKED, [1]),
+        async () => {
+          ended = pool.end();
+        },
+      );
+      await ended;
+      for (const { status, reason } of outcomes) assert.equal(status, 'fulfilled', String(reason));
+    });
+
+    it('what changes something stays behind them', async () => {
+      const pool = await openPool();
+      await makeKnown(pool, [LOCKED, [1]]);
+      for (let round = 0; round < 10; ++round) {
+        await observer.ask('update conduit_test.items set n = 0');
+        const reads = atOnce(40, () => pool.query(LOCKED, [1]));
+        const write = pool.query('update items set n = 1 where id = 1');
+        for (const { rows } of await reads) assert.equal(rows[0].n, 0);
+        await write;
+        const [{ rows }] = await pool.batch([{ text: LOCKED, values: [1] }]);
+        assert.equal(rows[0].n, 1);
+      }
+    });
+
+    it('they may come from other callbacks of the same turn of the loop', async () => {
+      const pool = await openPool();
+      await makeKnown(pool, [READ, [0]]);
+      const eachInItsOwn = () =>
+        Promise.all(
+          Array.from(
+            { length: 64 },
+            (_, i) =>
+              new Promise((resolve, reject) => {
+                setImmediate(() => pool.query(READ, [i]).then(resolve, reject));
+              }),
+          ),
+        );
+      const { value } = await untilShared(pool, eachInItsOwn);
+      for (const [i, { rows }] of value.entries()) assert.deepEqual(rows, [{ i }]);
+    });
+
+    it('and are more than may be in flight, all are answered', async () => {
+      const pool = await openPool();
+      const text = 'select length($1::text) as length, $2::int as i';
+      await makeKnown(pool, [text, ['x', 0]]);
+      const large = 'x'.repeat(100 << 10);
+      const results = await atOnce(300, (i) => pool.query(text, [large, i]));
+      for (const [i, { rows }] of results.entries()) {
+        assert.deepEqual(rows, [{ length: large.length, i }]);
+      }
+    });
+
+    it('many texts in any order are answered with what is theirs', async () => {
+      const pool = newPool({ max: 2 });
+      await warm(pool, 2);
+      const texts = Array.from({ length: 20 }, (_, n) => `select ${n} as n, $1::int as i`);
+      await makeKnown(pool, ...texts.map((text) => [text, [0]]));
+      for (let burst = 0; burst < 10; ++burst) {
+        const results = await atOnce(500, (i) => pool.query(texts[(i * 7 + (i >> 4)) % 20], [i]));
+        for (const [i, { rows }] of results.entries()) {
+          assert.deepEqual(rows, [{ n: (i * 7 + (i >> 4)) % 20, i }]);
+        }
+      }
     });
   });
 
@@ -733,8 +862,9 @@ describe('Sync groups', function () {
 
     it('by a member that ends its session, each outcome is true', async () => {
       const pool = await openPool({ syncGroup: 'all' });
-      const end = 'select case when $1 then pg_terminate_backend(pg_backend_pid()) end';
-      await makeKnown(pool, [end, [false]], [VOLATILE, [-1]], [INSERT, [-1]]);
+      const end =
+        'select remember($2::int), case when $1 then pg_terminate_backend(pg_backend_pid()) end';
+      await makeKnown(pool, [end, [false, -1]], [VOLATILE, [-1]], [INSERT, [-1]]);
       await observer.ask('truncate written');
       let lost = 0;
       const outcomes = [];
@@ -742,12 +872,13 @@ describe('Sync groups', function () {
         const first = outcomes.length;
         outcomes.push(
           ...(await settledAtOnce(60, (n) => {
-            if (n === 35) return pool.query(end, [true]);
+            // With company of its own text, the rest of which does not begin.
+            if (n % 10 === 5) return pool.query(end, [n === 35, first + n]);
             return pool.query(n % 2 === 0 ? VOLATILE : INSERT, [first + n]);
           })),
         );
         assert.equal(outcomes[first + 35].status, 'rejected');
-        if (outcomes[first + 36].status === 'rejected') ++lost;
+        if (outcomes[first + 45].status === 'rejected') ++lost;
         await pool.query(READ, [1]);
       }
       const told = await assertTruth(outcomes);

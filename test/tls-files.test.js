@@ -94,6 +94,34 @@ describe('Keys in memory', function () {
     assert.equal(result.outcome, 'not-run');
   });
 
+  for (const [task, env] of [
+    ['closed amid a handshake', {}],
+    ['without its folder amid a handshake', { PG_CONDUIT_TLS_FILES: 'folder' }],
+    ['its folder is a file amid a handshake', { PG_CONDUIT_TLS_FILES: 'folder' }],
+  ]) {
+    it(`that cannot be read any more make the connecting fail, and nothing else: ${task}`, async () => {
+      const { code, result } = await run(task, env);
+      assert.equal(code, 0);
+      assert.match(result.message, /certificates and keys of the option "ssl" cannot be handed/);
+      assert.equal(result.outcome, 'not-run');
+      assert.equal(result.ofQuery, 'not-run');
+    });
+  }
+
+  it('that cannot be read any more leave a connection alone whose cancel request needs them', async () => {
+    const { code, result } = await run('without its folder at a cancel', {
+      PG_CONDUIT_TLS_FILES: 'folder',
+    });
+    assert.equal(code, 0);
+    // Before libpq 17 a cancel request is sent without TLS.
+    assert.equal(
+      result.refusal,
+      libpqVersion >= 170000 ? 'the server could not be asked to cancel in time' : 'asked',
+    );
+    assert.equal(result.second, 'not-run');
+    assert.deepEqual(result.rows, [{ one: 1 }]);
+  });
+
   it('are not asked for at the terminal: a key in a file whose passphrase is missing is refused', async () => {
     const { certFile: sslcert, keyFile: sslkey } = server.authority
       .issue('by_certificate')

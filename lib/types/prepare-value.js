@@ -5,7 +5,9 @@
 // parameter's index to the errors thrown here. Where `pg` would send text that nobody wants (the
 // source of a function, an invalid date), this throws instead.
 
-const { isAnyArrayBuffer, isDate } = require('node:util/types');
+const { isDate } = require('node:util/types');
+const { isBytes, toBytes } = require('../bytes');
+const { messageOf } = require('../user-code');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
 /** @typedef {(value: unknown) => Prepared} Prepare */
@@ -63,23 +65,6 @@ function dateToText(date, asUtc) {
     (zone % 60 === 0 ? '' : `:${pad(zone % 60)}`) +
     (isBeforeChrist ? ' BC' : '')
   );
-}
-
-/**
- * @param {ArrayBufferView | ArrayBufferLike} value
- * @returns {Buffer} the same memory, not a copy
- */
-function toBuffer(value) {
-  if (Buffer.isBuffer(value)) return value;
-  if (ArrayBuffer.isView(value)) {
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  }
-  return Buffer.from(value);
-}
-
-/** @param {unknown} value @returns {value is ArrayBufferView | ArrayBufferLike} */
-function isBytes(value) {
-  return ArrayBuffer.isView(value) || isAnyArrayBuffer(value);
 }
 
 /**
@@ -143,9 +128,9 @@ function objectToJson(value) {
     text = JSON.stringify(value);
   } catch (error) {
     throw new TypeError(
-      `an object cannot be sent as a query parameter: JSON.stringify failed (${
-        /** @type {Error} */ (error)?.message
-      }); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
+      `an object cannot be sent as a query parameter: JSON.stringify failed (${messageOf(
+        error,
+      )}); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
       { cause: error },
     );
   }
@@ -185,7 +170,7 @@ function prepare(value, options, path) {
     default:
   }
   if (value === null || typeof value !== 'object') return null;
-  if (isBytes(value)) return toBuffer(value);
+  if (isBytes(value)) return toBytes(value);
   if (isDate(value)) return dateToText(value, Boolean(options?.parseInputDatesAsUTC));
   if (Array.isArray(value)) return arrayToText(value, options, path);
   const { toPostgres } = /** @type {{ toPostgres?: (prepare: Prepare) => unknown }} */ (value);

@@ -235,6 +235,27 @@ describe('a primary and its standbys', function () {
       assert.ok(pool.read.stats().queries >= 50, 'the standbys were asked');
     });
 
+    it('sees it under each default isolation level, however late the standby is', async () => {
+      for (const level of ['repeatable read', 'serializable', 'read committed']) {
+        const options = `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`;
+        const pool = newPair({ max: 2, catchUpMillis: 5000, options });
+        let stale = 0;
+        const write = async (id) => {
+          await pool.query('insert into notes values ($1)', [id]);
+          const after = await pool.walPosition();
+          const reads = Array.from({ length: 4 }, () =>
+            pool.read.query({ text: COUNT, values: [[id]], after }),
+          );
+          for (const { rows } of await Promise.all(reads)) if (rows[0].n !== 1) ++stale;
+        };
+        for (let id = 1000; id < 1600; id += 4) {
+          await Promise.all([0, 1, 2, 3].map((more) => write(id + more)));
+        }
+        assert.equal(stale, 0, level);
+        await pool.query('delete from notes where id >= 1000');
+      }
+    });
+
     it('waits for a standby that is behind', async () => {
       const pool = newPair({ max: 2, catchUpMillis: 30_000 });
       let isOver = false;

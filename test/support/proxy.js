@@ -35,6 +35,12 @@ function errorMessage(fields) {
  * @property {'FIN' | 'RST'} by what both sides see then
  */
 
+/**
+ * @typedef {object} Mute
+ * @property {string | Buffer} at what the driver sends
+ * @property {boolean} [reaches] the server gets it, and its answer is lost; else the piece with it is lost
+ */
+
 class Proxy extends Relay {
   /** Milliseconds that it keeps each piece, in either direction. */
   delayMillis = 0;
@@ -52,6 +58,11 @@ class Proxy extends Relay {
    * @type {((type: string, bytes: Buffer, close: () => void) => Buffer) | undefined}
    */
   change = undefined;
+  /**
+   * The first connection on which the driver sends this passes nothing from there on, and stays open;
+   * once. @type {Mute | undefined}
+   */
+  mute = undefined;
   /** New connections so far. */
   count = 0;
   /** Bytes that have come so far, on all connections. */
@@ -103,12 +114,21 @@ class Proxy extends Relay {
         to.destroy();
       });
     }
+    let isMute = false;
     driver.on('data', (bytes) => {
+      if (isMute) return;
+      const { mute } = this;
+      if (mute !== undefined && bytes.includes(mute.at)) {
+        this.mute = undefined;
+        isMute = true;
+        if (!mute.reaches) return;
+      }
       this.bytes.toServer += bytes.length;
       toServer.take(bytes);
     });
     const change = this.#changer(toDriver);
     server.on('data', (bytes) => {
+      if (isMute) return;
       this.bytes.toDriver += bytes.length;
       change(bytes);
     });

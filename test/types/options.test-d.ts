@@ -42,6 +42,7 @@ expectAssignable<ClientOptions>({
   prepareThreshold: 1,
   statementCacheSize: 10,
   statementCacheBytes: 1000,
+  statementMaxAgeSeconds: Infinity,
   query_timeout: false,
   date: 'string',
   timestamp: 'date',
