@@ -339,6 +339,8 @@ class Dispatcher {
       return;
     }
     this.#connections.retireSpent();
+    // Where connections are replaced after a few uses, none is ever kept free for those who want one alone.
+    if (this.#borrowers.oldestSince < this.#queries.oldestSince) this.#serveBorrowers();
     this.#serveQueries();
     // What is not reserved any more may serve queries at once.
     if (this.#serveBorrowers()) this.#serveQueries();

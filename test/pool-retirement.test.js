@@ -87,6 +87,26 @@ describe('Pool', function () {
       assert.ok(uses.size >= 12);
     });
 
+    for (const maxUses of [1, 2]) {
+      it(`after maxUses: ${maxUses}, with a turn for whoever wants one alone`, async () => {
+        const pool = newPool({ max: 1, maxUses });
+        let queries = 0;
+        let isOver = false;
+        const ask = async () => {
+          while (!isOver) {
+            await pool.query('select 1');
+            queries += 1;
+          }
+        };
+        const asking = [ask(), ask()];
+        const client = await pool.connect();
+        assert.ok(queries < 20, `${queries} queries went before`);
+        isOver = true;
+        client.release();
+        await Promise.all(asking);
+      });
+    }
+
     it('after maxUses, when they are borrowed', async () => {
       const pool = newPool({ max: 1, maxUses: 2 });
       const pids = [];

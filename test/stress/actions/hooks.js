@@ -132,7 +132,7 @@ async function throwingEvents(action) {
   const inLog = new Mine(action, 'log', 6);
   const options = {
     ...calmOptions(random),
-    maxUses: random.pick([3, 10]),
+    maxUses: random.pick([1, 3, 10]),
     idleTimeoutMillis: random.pick([1, 10000]),
     ...(random.chance(0.5) && { log: () => inLog.step() }),
   };
