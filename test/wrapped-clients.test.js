@@ -177,7 +177,9 @@ describe('a client whose query() is wrapped', () => {
     const isOne = (/** @type {any[]} */ args) => args[0].values?.[0] === 13;
     const WRAPPERS = {
       'a then()': () => hostile('then'),
-      'a rejection of nothing': () => Promise.reject(),
+      'a rejection of nothing': async () => {
+        throw undefined; // eslint-disable-line no-throw-literal
+      },
       'a text': (client, [config], next) =>
         next(Object.assign(hostile('text'), { ...config, text: 1 })),
       'a mode': (client, [config], next) =>
