@@ -164,6 +164,48 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
   });
 
+  it('may answer with, or pass on, what throws when it is looked at, and others are served', async () => {
+    const pool = newPool({ max: 1 });
+    const thrown = new Error('looked at');
+    const hostile = (/** @type {string} */ name) =>
+      Object.defineProperty({}, name, {
+        enumerable: true,
+        get() {
+          throw thrown;
+        },
+      });
+    const isOne = (/** @type {any[]} */ args) => args[0].values?.[0] === 13;
+    const WRAPPERS = {
+      'a then()': () => hostile('then'),
+      'a rejection of nothing': async () => {
+        throw undefined; // eslint-disable-line no-throw-literal
+      },
+      'a text': (client, [config], next) =>
+        next(Object.assign(hostile('text'), { ...config, text: 1 })),
+      'a mode': (client, [config], next) =>
+        next(
+          Object.defineProperties(
+            hostile('rowMode'),
+            Object.getOwnPropertyDescriptors({ ...config }),
+          ),
+        ),
+    };
+    for (const [what, wrapper] of Object.entries(WRAPPERS)) {
+      wrap((client, args, next) => (isOne(args) ? wrapper(client, args, next) : next(...args)));
+      const [before, failing, after] = await Promise.allSettled([
+        pool.query(one),
+        pool.query({ ...one, values: [13] }),
+        pool.query(one),
+      ]);
+      assert.equal(failing.status, 'rejected', what);
+      for (const { value } of [before, after]) assert.deepEqual(value.rows, [{ i: 1 }]);
+      const client = await pool.connect();
+      client.release();
+    }
+    Client.prototype.query = plain;
+    assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
+  });
+
   it('may ask another client instead, or twice', async () => {
     const pool = newPool();
     const other = await newClient();
