@@ -1,5 +1,5 @@
-# Compiles libpq, unpacked into deps/libpq by scripts/fetch-libpq.js, to a static
-# library; binding.gyp depends on it when libpq=bundled. The lists follow build.rs
+# Compiles libpq, whose sources are in deps/libpq (scripts/fetch-libpq.js), to a static
+# library; src/addon.gyp depends on it when libpq=bundled. The lists follow build.rs
 # of the crate pq-src: compare them when its version changes. OpenSSL's headers are
 # Node's own (node-gyp adds that include folder), since Node also provides OpenSSL
 # itself when the addon is loaded.

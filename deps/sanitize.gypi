@@ -1,4 +1,4 @@
-# Flags of a sanitizer build, shared by binding.gyp and deps/libpq.gyp:
+# Flags of a sanitizer build, shared by src/addon.gyp and deps/libpq.gyp:
 # `sanitize` is '' or a list for -fsanitize=, such as address,undefined.
 {
   'variables': { 'sanitize%': '' },

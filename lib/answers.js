@@ -61,7 +61,7 @@ class Answers {
     if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
     if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (this.#isInTransaction(query, transactionStatus)) {
-      this.#distrust(poisonedError);
+      this.distrust(poisonedError);
       this.#reject(query, poisonedError());
       return;
     }
@@ -97,9 +97,9 @@ class Answers {
     }
     if (this.#outbox.formats.isWanted) this.#askFormatsSoon();
     if (members.some((query) => this.#isInTransaction(query, transactionStatus))) {
-      this.#distrust(poisonedError);
+      this.distrust(poisonedError);
     } else if (members.some(({ isMiscounted }) => isMiscounted)) {
-      this.#distrust(mismatchError);
+      this.distrust(mismatchError);
     }
     if (this.poison !== undefined) {
       for (const query of members) this.#reject(query, this.poison());
@@ -217,10 +217,11 @@ class Answers {
   /**
    * The connection is closed, and nobody is told that anything on it was done. Somebody brought a
    * shared connection into a transaction, past the check of its text: what came behind is in it, and
-   * rolled back. Or the answers to a group are not those to its queries.
+   * rolled back. Or the answers to a group are not those to its queries. Or the driver has failed to take
+   * an answer in.
    * @param {() => Error} poison
    */
-  #distrust(poison) {
+  distrust(poison) {
     if (this.poison !== undefined) return;
     this.poison = poison;
     const connection = this.#connection;

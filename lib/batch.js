@@ -78,7 +78,7 @@ class Batch {
   results = [];
   /** @type {undefined} as a query has it */
   callback = undefined;
-  /** @type {import('./diagnostics').QueryTrace | undefined} while somebody listens */
+  /** @type {import('./diagnostics').TraceWriter | undefined} while somebody listens */
   trace = undefined;
   /** Why it is not to be sent at all. @type {Error | undefined} */
   refusal = undefined;
@@ -114,9 +114,8 @@ class Batch {
   /** All members have been told what became of them. */
   finish() {
     if (this.isSettled) return;
-    this.#settle();
+    this.#settle(this.results);
     this.trace?.settled(this.results);
-    /** @type {(value: any) => void} */ (this.resolve)(this.results);
   }
 
   /**
@@ -126,14 +125,15 @@ class Batch {
    */
   reject(error, index) {
     if (this.isSettled) return;
-    this.#settle();
     if (index !== undefined) withIndex(error, index);
+    this.#settle(rejectWithCallerStack(error));
     this.trace?.settled(undefined, error);
-    /** @type {(value: any) => void} */ (this.resolve)(rejectWithCallerStack(error));
   }
 
-  #settle() {
+  /** As Query has it. @param {any} outcome */
+  #settle(outcome) {
     this.isSettled = true;
+    /** @type {(value: any) => void} */ (this.resolve)(outcome);
     this.#whenSettled?.();
   }
 

@@ -35,6 +35,7 @@ const { StreamedQuery } = require('./streamed-query');
 const { SubmittableConnection } = require('./submittable');
 const { TransactionGate } = require('./transaction-gate');
 const { TypeOverrides } = require('./types/type-overrides');
+const { callApart } = require('./user-code');
 
 /**
  * @typedef {import('./options').Settings} Settings
@@ -195,7 +196,8 @@ class Client extends EventEmitter {
     await this.#connection.connect();
     await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
-    this.emit('connect');
+    // It is connected, whatever a listener throws.
+    callApart(() => this.emit('connect'));
     return this;
   }
 
@@ -320,9 +322,10 @@ class Client extends EventEmitter {
     const known = this.#names.get(name);
     if (known !== undefined) return known === text;
     this.#names.set(name, text);
-    // A text that does not parse leaves it to another.
+    // A text that does not parse leaves it to another; of one that is never prepared nobody tells which it was.
     query.onceSettled(() => {
-      if (query.parseFailed) this.#names.delete(name);
+      const { parseFailed, hasFailed, info } = query;
+      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#names.delete(name);
     });
     return true;
   }

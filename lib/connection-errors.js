@@ -7,6 +7,7 @@
 
 const os = require('node:os');
 const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
+const { HOOK_CODE } = require('./hook-failure');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -189,7 +190,10 @@ const TRANSIENT_STATES = new Set(['57P03', '57P01', '57P02', '53300', '53400']);
  */
 function isTransient(error) {
   if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
-  return error instanceof ConnectionError && !['ENOTFOUND', TLS_CODE].includes(String(error.code));
+  return (
+    error instanceof ConnectionError &&
+    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code))
+  );
 }
 
 /**
@@ -273,6 +277,14 @@ function mismatchError() {
   return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
 }
 
+/** An event of the connection could not be taken in. @param {unknown} cause */
+function faultError(cause) {
+  return new ConnectionError(
+    'an answer of the server could not be taken in, which is a fault of pg-conduit; the connection was closed',
+    { cause, outcome: 'unknown' },
+  );
+}
+
 /**
  * A text of several statements left a transaction open that nobody can end.
  * @param {import('./errors').Outcome} outcome
@@ -297,6 +309,7 @@ module.exports = {
   closedError,
   copyAmongError,
   endedByServerError,
+  faultError,
   lostError,
   mismatchError,
   poisonedError,

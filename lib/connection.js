@@ -12,6 +12,7 @@ const {
   closedError,
   copyAmongError,
   endedByServerError,
+  faultError,
   lostError,
   silentError,
   terminatedError,
@@ -25,6 +26,7 @@ const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
 const ticks = require('./tick-buffer');
+const { callApart, lock } = require('./user-code');
 
 /**
  * @typedef {import('./query').Query} Query
@@ -207,6 +209,10 @@ class Connection {
    */
   submit(query) {
     query.connection = this;
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => query.isSettled || this.submit(query));
+      return;
+    }
     if (!this.#isOpen) {
       query.reject(this.#closedError());
       return;
@@ -271,6 +277,10 @@ class Connection {
    */
   submitBatch(batch) {
     batch.connection = this;
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => batch.isSettled || this.submitBatch(batch));
+      return;
+    }
     for (const query of batch.members) query.connection = this;
     if (!this.#isOpen) {
       batch.reject(this.#closedError());
@@ -363,6 +373,7 @@ class Connection {
    * @returns {Promise<void>} others may use the connection then
    */
   cancel(target, reason) {
+    if (lock.isHeld) return this.#whenUnlocked(() => this.cancel(target, reason));
     if (this.cancellation !== undefined) {
       if (target !== undefined && reason !== undefined) this.cancellation.adopt(target, reason);
       return this.cancellation.asked;
@@ -422,6 +433,10 @@ class Connection {
    * @param {QueryAbortedError} reason
    */
   giveUp(work, reason) {
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => work.isSettled || this.giveUp(work, reason));
+      return;
+    }
     const members = membersOf(work);
     if (this.#outbox.remove(work)) {
       for (const query of members) this.forget(query);
@@ -473,6 +488,30 @@ class Connection {
   /** @param {() => void} callback */
   afterDelivery(callback) {
     delivery.afterDelivery(callback);
+  }
+
+  /**
+   * A parser of the user's asks for it, in the middle of a delivery or of what is being written.
+   * @template T
+   * @param {() => T} action
+   * @returns {Promise<Awaited<T>>}
+   */
+  #whenUnlocked(action) {
+    return new Promise((resolve) => {
+      delivery.afterDelivery(() => resolve(/** @type {any} */ (action())));
+    });
+  }
+
+  /**
+   * An event of it could not be taken in: nobody knows what that said.
+   * @param {unknown} cause
+   * @param {readonly any[]} entries whose last event it was
+   */
+  onFault(cause, entries) {
+    const error = () => faultError(cause);
+    this.answers.distrust(error);
+    const queries = entries.flatMap((entry) => entry.members ?? entry);
+    for (const query of queries) callApart(() => query.reject?.(error()));
   }
 
   // --- The end of the connection, and what it says by itself -----------------
@@ -578,6 +617,7 @@ class Connection {
    * @returns {Promise<void>}
    */
   end() {
+    if (lock.isHeld) return this.#whenUnlocked(() => this.end());
     if (this.state === 'closed') return Promise.resolve();
     const closed = new Promise((resolve) => {
       this.#whenClosed.push(() => resolve(undefined));
@@ -596,6 +636,10 @@ class Connection {
 
   /** Closes now; what is in flight is rejected, its outcome unknown. */
   destroy() {
+    if (lock.isHeld) {
+      this.#whenUnlocked(() => this.destroy());
+      return;
+    }
     if (this.state === 'closed') return;
     if (this.state === 'connecting') {
       this.#handshake?.fail(terminatedError());

@@ -12,6 +12,7 @@ const { Query } = require('./query');
 const { Scanner, readCopyTarget } = require('./sql-scanner');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
+const { apart, messageOf, throwLater } = require('./user-code');
 
 /**
  * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
@@ -113,6 +114,43 @@ class CopyFrom extends Writable {
     start();
   }
 
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
+  }
+
+  /**
+   * What a callback throws is not to stop it either. And Writable counts by the property `length`: it would
+   * wait for ever for what it has miscounted.
+   * @override
+   * @param {any} data
+   * @param {any} [encoding] or the callback
+   * @param {any} [callback]
+   */
+  write(data, encoding, callback) {
+    const counted = toCounted(data);
+    if (typeof encoding === 'function') return super.write(counted, apart(encoding));
+    return super.write(counted, encoding, apart(callback));
+  }
+
+  /**
+   * @override
+   * @param {any} [data] or the callback
+   * @param {any} [encoding] or the callback
+   * @param {any} [callback]
+   */
+  end(data, encoding, callback) {
+    if (typeof data === 'function') return super.end(apart(data));
+    const counted = toCounted(data);
+    if (typeof encoding === 'function') return super.end(counted, apart(encoding));
+    return super.end(counted, encoding, apart(callback));
+  }
+
   onReady() {
     this.#isReady = true;
     // Waiting for data the server takes no notice of a cancel.
@@ -161,21 +199,6 @@ class CopyFrom extends Writable {
       this.once('close', resolve);
       this.#query.connection.endCopy();
     });
-  }
-
-  /**
-   * Writable counts by the property `length`, and would wait for ever for what it has miscounted.
-   * @override
-   * @param {any} chunk
-   * @param {[any?, any?]} rest
-   */
-  write(chunk, ...rest) {
-    return super.write(toCounted(chunk), ...rest);
-  }
-
-  /** @override @param {any} [chunk] @param {[any?, any?]} rest */
-  end(chunk, ...rest) {
-    return super.end(toCounted(chunk), ...rest);
   }
 
   /**
@@ -242,7 +265,8 @@ class CopyFrom extends Writable {
    * @returns {boolean} false: it does not wait for data any more
    */
   #fail(error) {
-    const message = String(error?.message ?? 'the stream was destroyed');
+    const message =
+      error === undefined || error === null ? 'the stream was destroyed' : messageOf(error);
     return this.#query.connection.endCopy(message.replaceAll('\0', ''));
   }
 
@@ -325,6 +349,16 @@ class CopyTo extends Readable {
       (error) => this.destroy(error),
     );
     start();
+  }
+
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
   }
 
   onReady() {}

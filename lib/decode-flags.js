@@ -4,7 +4,9 @@
 // when somebody's parser wants it; in binary, when the addon can decode every
 // column; else as text that the addon decodes. Used by connection.js.
 
-const { types: defaultTypes, getTypesEpoch, isDefaultParser } = require('./types');
+const { ParameterError } = require('./errors');
+const { types: defaultTypes, getTypesEpoch, isDefaultParser, ownTypes } = require('./types');
+const { callLocked, causeOf, messageOf } = require('./user-code');
 const { flag } = require('./wire-format');
 
 /**
@@ -23,12 +25,32 @@ function hasCustomTextDecoded(types) {
 const ofDefaultTypes = { epoch: -1, flags: 0 };
 
 /**
+ * Asks parsers of the user's, in the middle of a query's commands: nothing that they ask for may come between
+ * these, and what they throw is told to the query alone.
+ * @param {() => boolean} hasCustom
+ * @throws {ParameterError}
+ */
+function askLocked(hasCustom) {
+  try {
+    return callLocked(hasCustom);
+  } catch (error) {
+    throw new ParameterError(`types.getTypeParser() threw: ${messageOf(error)}`, {
+      cause: causeOf(error),
+    });
+  }
+}
+
+/**
  * For a statement whose columns are not known yet, or may be others each time.
  * @param {TypeSource} types
  * @returns {number}
+ * @throws {ParameterError}
  */
 function unpreparedFlags(types) {
-  if (types !== defaultTypes) return hasCustomTextDecoded(types) ? flag.rawText : 0;
+  if (types === ownTypes) return 0;
+  if (types !== defaultTypes) {
+    return askLocked(() => hasCustomTextDecoded(types)) ? flag.rawText : 0;
+  }
   const epoch = getTypesEpoch();
   if (ofDefaultTypes.epoch !== epoch) {
     ofDefaultTypes.epoch = epoch;
@@ -45,6 +67,7 @@ function unpreparedFlags(types) {
  * @param {TypeSource} types
  * @param {import('./session-formats').SessionFormats} formats
  * @returns {number}
+ * @throws {ParameterError}
  */
 function preparedFlags(statement, types, formats) {
   const { shape } = statement;
@@ -52,7 +75,11 @@ function preparedFlags(statement, types, formats) {
   const epoch = getTypesEpoch();
   if (types === defaultTypes && statement.flagsEpoch === epoch) return statement.flags;
   let flags = 0;
-  if (shape.hasCustomParser(types)) flags = flag.rawText;
+  const hasCustom =
+    types === defaultTypes
+      ? shape.hasCustomParser(types)
+      : askLocked(() => shape.hasCustomParser(types));
+  if (hasCustom) flags = flag.rawText;
   else if (shape.isBinaryDecodable && formats.allowsBinary(shape)) flags = flag.binary;
   if (types === defaultTypes) {
     statement.flagsEpoch = epoch;

@@ -9,6 +9,7 @@ const { randomBytes } = require('node:crypto');
 const binding = require('./binding');
 const { Shape, Field } = require('./row-builder');
 const { tick, endTick } = require('./tick-buffer');
+const { callApart, lock, throwLater } = require('./user-code');
 const { event, shapeFieldInts } = require('./wire-format');
 
 /**
@@ -199,7 +200,8 @@ const afterwards = [];
 
 /**
  * Runs `callback` after the current delivery's last event: nothing that takes
- * slots or writes commands may run in the middle of it.
+ * slots or writes commands may run in the middle of it. What one callback throws is
+ * an uncaught exception, and keeps no other from being run.
  * @param {() => void} callback
  */
 function afterDelivery(callback) {
@@ -215,12 +217,24 @@ let isDelivering = false;
  */
 function deliver(...parameters) {
   isDelivering = true;
+  lock.isHeld = true;
   try {
     readEvents(...parameters);
   } finally {
+    lock.isHeld = false;
+    // These may add to the list.
+    for (let index = 0; index < afterwards.length; ++index) callApart(afterwards[index]);
+    afterwards.length = 0;
     isDelivering = false;
   }
 }
+
+/** The event that is being read. */
+let eventAt = 0;
+/** @type {Entry[]} */
+const NOBODY = [];
+/** Whose slots the event has freed, so that nobody else knows them any more. @type {Entry | Entry[]} */
+let freed = NOBODY;
 
 /**
  * @param {number} ints how many ints of events
@@ -240,8 +254,26 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
   }
   const now = performance.now();
   chunk.set(ascii, wide, json, bytes);
+  for (eventAt = 0; eventAt < ints;) {
+    try {
+      readEventsFrom(eventAt, ints, firstCell, now, more);
+    } catch (error) {
+      eventAt += onFault(error);
+    }
+  }
+  freed = NOBODY;
+}
+
+/**
+ * @param {number} at index of an event
+ * @param {number} ints
+ * @param {number} firstCell
+ * @param {number} now performance.now()
+ * @param {any[] | undefined} more
+ */
+function readEventsFrom(at, ints, firstCell, now, more) {
   const { int32 } = cells;
-  for (let at = 0; at < ints;) {
+  for (; at < ints; eventAt = at) {
     switch (int32[at]) {
       case event.rows: {
         const shape = /** @type {Shape} */ (shapes.get(int32[at + 2]));
@@ -267,6 +299,7 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
         const query = slots[slot];
         if (query !== undefined) {
           freeSlot(slot);
+          freed = query;
           query.synced(int32[at + 2], int32[at + 3] / 1000, now);
         }
         at += 4;
@@ -368,9 +401,91 @@ function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
         throw new Error(`pg-conduit: unknown event ${int32[at]}: rebuild the addon`);
     }
   }
-  // These may add to the list.
-  for (let index = 0; index < afterwards.length; ++index) afterwards[index]();
-  afterwards.length = 0;
+}
+
+/**
+ * Taking in an event has failed, which is a fault of the driver's own. Its connection cannot be trusted any
+ * more, and is given up with all that is in flight on it; the events of others are not to be lost.
+ * @param {unknown} error
+ * @returns {number} ints of the event
+ */
+function onFault(error) {
+  throwLater(error);
+  const { int32 } = cells;
+  const kind = int32[eventAt];
+  const size = eventInts(eventAt);
+  const subjects = [freed].flat();
+  freed = NOBODY;
+  if (size === Infinity) {
+    // What follows cannot be read.
+    for (const id of connections.keys()) findConnection(id)?.onFault(error, []);
+  } else if (OF_SLOTS.has(kind)) {
+    const entry = slots[int32[eventAt + 1]];
+    const connection = entry?.connection ?? subjects[0]?.connection;
+    connection?.onFault(error, subjects);
+  } else if (OF_CONNECTIONS.has(kind)) {
+    findConnection(int32[eventAt + 1])?.onFault(error, subjects);
+  }
+  return size;
+}
+
+/** @type {ReadonlySet<number>} */
+const OF_CONNECTIONS = new Set([
+  ...[event.cancelled, event.roundTrip, event.connected, event.connectFailed],
+  ...[event.lost, event.notice, event.notification],
+]);
+/** @type {ReadonlySet<number>} */
+const OF_SLOTS = new Set([
+  ...[event.rows, event.complete, event.sync, event.completeOther, event.emptyQuery, event.parsed],
+  ...[event.error, event.aborted, event.copyIn, event.copyOut, event.copyData, event.copyDrained],
+  ...[event.notSent, event.unreadable],
+]);
+
+/**
+ * As readEventsFrom() has it.
+ * @param {number} at index of an event
+ * @returns {number} its ints; Infinity if it is none
+ */
+function eventInts(at) {
+  const { int32 } = cells;
+  switch (int32[at]) {
+    case event.shapesCleared:
+      return 1;
+    case event.chunk:
+    case event.emptyQuery:
+    case event.parsed:
+    case event.copyDrained:
+      return 2;
+    case event.aborted:
+    case event.unreadable:
+    case event.roundTrip:
+      return 3;
+    case event.sync:
+    case event.completeOther:
+    case event.copyIn:
+    case event.copyOut:
+    case event.copyData:
+    case event.notSent:
+    case event.connected:
+    case event.connectFailed:
+      return 4;
+    case event.rows:
+    case event.complete:
+    case event.cancelled:
+      return 5;
+    case event.notification:
+      return 7;
+    case event.shape:
+      return 3 + int32[at + 2] * shapeFieldInts;
+    case event.error:
+      return 4 + 3 * int32[at + 3];
+    case event.notice:
+      return 3 + 3 * int32[at + 2];
+    case event.lost:
+      return 5 + int32[at + 4];
+    default:
+      return Infinity;
+  }
 }
 
 /** @param {number} id */
@@ -389,6 +504,7 @@ function notSent(slot, reason, detail) {
   // A connection that is gone sends no Sync for the slot.
   if (query.notSent(reason, detail)) {
     freeSlot(slot);
+    freed = query;
     query.dropped();
   }
 }
@@ -399,6 +515,7 @@ function lost(at) {
   const count = int32[at + 4];
   /** @type {Query[]} */
   const queries = [];
+  freed = queries;
   for (let index = 0; index < count; ++index) {
     const slot = int32[at + 5 + index];
     const query = slots[slot];

@@ -10,6 +10,7 @@
 const { tracingChannel } = require('node:diagnostics_channel');
 const { afterDelivery } = require('./delivery');
 const { QueuedQuery } = require('./pg/query-queue');
+const { callApart, callLocked } = require('./user-code');
 
 /**
  * @typedef {import('./query').Query} Query
@@ -38,7 +39,6 @@ class QueryTrace {
   result = undefined;
   /** @type {Error | undefined} */
   error = undefined;
-  #begunAt = performance.now();
 
   /** @param {Query | Batch} work */
   constructor(work) {
@@ -53,25 +53,42 @@ class QueryTrace {
       this.batchSize = undefined;
     }
   }
+}
+
+/** Fills a trace in. The trace is the subscribers' too: they may have frozen it, or put accessors into it. */
+class TraceWriter {
+  trace;
+  #begunAt = performance.now();
+
+  /** @param {Query | Batch} work */
+  constructor(work) {
+    this.trace = new QueryTrace(work);
+  }
 
   /** @param {import('./connection').Connection} connection */
   sent({ processID, load }) {
-    this.processId = processID;
-    this.position = Math.max(0, load.sent - 1);
-    this.queuedMillis = performance.now() - this.#begunAt;
+    this.#write({
+      processId: processID,
+      position: Math.max(0, load.sent - 1),
+      queuedMillis: performance.now() - this.#begunAt,
+    });
   }
 
   /** @param {any} result @param {Error} [error] */
   settled(result, error) {
-    this.durationMillis = performance.now() - this.#begunAt;
-    this.result = result;
-    this.rowCount = result?.rowCount ?? null;
-    this.error = error;
+    const { trace } = this;
+    const durationMillis = performance.now() - this.#begunAt;
     // A subscriber may send something, which must not be in the middle of a delivery.
     afterDelivery(() => {
-      if (error !== undefined) queries.error.publish(this);
-      queries.asyncStart.runStores(this, () => queries.asyncEnd.publish(this));
+      this.#write({ durationMillis, result, rowCount: result?.rowCount ?? null, error });
+      if (error !== undefined) queries.error.publish(trace);
+      queries.asyncStart.runStores(trace, () => queries.asyncEnd.publish(trace));
     });
+  }
+
+  /** @param {Partial<QueryTrace>} fields */
+  #write(fields) {
+    callApart(() => callLocked(() => Object.assign(this.trace, fields)));
   }
 }
 
@@ -84,11 +101,19 @@ function traceQuery(query, run) {
     run();
     return;
   }
-  const trace = new QueryTrace(query);
+  const writer = new TraceWriter(query);
   // One that was wrapped has one already, which passes on what it is told.
-  if (query.trace instanceof QueuedQuery) query.trace.next = trace;
-  else query.trace = trace;
-  queries.traceSync(run, trace);
+  if (query.trace instanceof QueuedQuery) query.trace.next = writer;
+  else query.trace = writer;
+  let hasRun = false;
+  // The channel writes to the trace as well.
+  callApart(() =>
+    queries.traceSync(() => {
+      hasRun = true;
+      run();
+    }, writer.trace),
+  );
+  if (!hasRun) run();
 }
 
 /**
@@ -96,10 +121,17 @@ function traceQuery(query, run) {
  * @param {typeof connects} channel
  * @param {object} context
  * @param {() => Promise<T>} run
- * @returns {Promise<T>}
+ * @returns {Promise<T>} its own, whatever the subscribers do to the context
  */
 function tracePromise(channel, context, run) {
-  return channel.hasSubscribers ? channel.tracePromise(run, context) : run();
+  if (!channel.hasSubscribers) return run();
+  /** @type {Promise<T> | undefined} */
+  let promise;
+  callApart(() => {
+    const traced = channel.tracePromise(() => (promise = run()), context);
+    traced.catch(() => {});
+  });
+  return promise ?? run();
 }
 
 /**
@@ -120,4 +152,4 @@ function traceTransaction(options, run) {
   return tracePromise(transactions, { options }, run);
 }
 
-module.exports = { QueryTrace, traceQuery, traceConnect, traceTransaction };
+module.exports = { TraceWriter, traceQuery, traceConnect, traceTransaction };

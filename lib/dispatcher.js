@@ -12,6 +12,7 @@ const { isTransient } = require('./connection-errors');
 const { afterDelivery } = require('./delivery');
 const { PoolError, copyError } = require('./errors');
 const { PoolConnections } = require('./pool-connections');
+const { lock } = require('./user-code');
 const { WaitingLine } = require('./waiting-line');
 
 /**
@@ -121,7 +122,8 @@ class Dispatcher {
 
   /** @param {Query | Batch} work */
   runShared(work) {
-    const member = this.#queries.length === 0 ? this.#choose(this.waitingCount) : undefined;
+    const isNext = this.#queries.length === 0 && !lock.isHeld;
+    const member = isNext ? this.#choose(this.waitingCount) : undefined;
     if (member !== undefined) {
       member.submit(work);
       return;
@@ -268,9 +270,23 @@ class Dispatcher {
    * @param {(error: Error) => void} reject
    */
   #enqueue(line, item, reject) {
-    const { maxWaiting } = this.#settings;
     line.push(item);
-    this.#pump();
+    const begin = () => {
+      this.#pump();
+      this.#refuseExcess(line, item, reject);
+    };
+    if (lock.isHeld) afterDelivery(begin);
+    else begin();
+  }
+
+  /**
+   * @template T
+   * @param {WaitingLine<T>} line
+   * @param {T} item its last
+   * @param {(error: Error) => void} reject
+   */
+  #refuseExcess(line, item, reject) {
+    const { maxWaiting } = this.#settings;
     if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
     this.#pumpSoon();
     reject(
@@ -318,6 +334,10 @@ class Dispatcher {
 
   /** Gives out what is free, and opens what is missing. */
   #pump() {
+    if (lock.isHeld) {
+      this.#pumpSoon();
+      return;
+    }
     this.#connections.retireSpent();
     this.#serveQueries();
     // What is not reserved any more may serve queries at once.
@@ -375,7 +395,9 @@ class Dispatcher {
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();
-    this.#connections.share(member);
+    // Or end it.
+    if (member.connection.state === 'ready') this.#connections.share(member);
+    else this.#connections.retire(member);
     this.#pump();
   }
 
@@ -389,8 +411,10 @@ class Dispatcher {
       members.size > connectingCount ||
       (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
     if (!isHopeful && connectingCount === 0) {
-      for (const query of this.#queries.clear()) query.reject(copyError(error));
-      for (const { reject } of this.#borrowers.clear()) reject(copyError(error));
+      // Nothing of theirs was sent, whatever the error says of a query of onConnect's.
+      const copy = () => Object.assign(copyError(error), { outcome: 'not-run' });
+      for (const query of this.#queries.clear()) query.reject(copy());
+      for (const { reject } of this.#borrowers.clear()) reject(copy());
     }
     this.#pump();
   }

@@ -114,6 +114,13 @@ class PoolError extends ConduitError {}
  * Code `ERR_PG_CONDUIT_RESULT`.
  */
 class ResultError extends ConduitError {
+  #brand = true;
+
+  /** Asks no trap of a Proxy, as `instanceof` would. @param {unknown} thrown */
+  static isMadeHere(thrown) {
+    return typeof thrown === 'object' && thrown !== null && #brand in thrown;
+  }
+
   /** @param {string} message @param {{ cause?: unknown }} [options] */
   constructor(message, options) {
     super(message, 'ERR_PG_CONDUIT_RESULT', { ...options, outcome: 'unknown' });

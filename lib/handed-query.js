@@ -4,8 +4,10 @@
 // tracing tools wrap Client.prototype.query, through which in `pg` all that a pool runs passes.
 // Handed over by pool-member.js, taken by client.js when the wrapper calls the method beneath.
 
+const { ParameterError } = require('./errors');
 const { showQuery } = require('./pg/query-queue');
 const { callBack, readQuery } = require('./query-arguments');
+const { causeOf, messageOf } = require('./user-code');
 
 /**
  * @typedef {import('./client').Client} Client
@@ -71,17 +73,26 @@ class HandedQuery {
     const config = { text, values: this.#handedValues, [HANDED]: this };
     if (name !== undefined) config.name = name;
     if (rowAsArray) config.rowMode = 'array';
-    /** @type {any} */
-    let answer;
-    try {
-      answer = this.client.query(config);
-    } catch (error) {
-      answer = Promise.reject(error);
-    }
+    const answer = this.#callWrapper(config);
     // A wrapper that returns nothing calls the method later, at most.
-    const isPromise = typeof answer?.then === 'function';
     if (!this.isTaken) this.#reserve();
-    this.#follow(isPromise ? answer : this.#inner);
+    this.#follow(answer ?? this.#inner);
+  }
+
+  /**
+   * @param {Record<PropertyKey, any>} config
+   * @returns {Promise<any> | undefined} of whatever has a then(), or throws
+   */
+  #callWrapper(config) {
+    try {
+      const answer = /** @type {any} */ (this.client.query(config));
+      if (typeof answer?.then !== 'function') return undefined;
+      return new Promise((resolve) => {
+        resolve(answer);
+      });
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** Nobody may have the connection to himself, nor may it be closed, before the wrapper is done. */
@@ -101,7 +112,7 @@ class HandedQuery {
     this.#connection.afterSettling();
   }
 
-  /** @param {PromiseLike<any>} answer */
+  /** @param {Promise<any>} answer */
   #follow(answer) {
     answer.then(
       (value) => this.#end(value),
@@ -125,15 +136,15 @@ class HandedQuery {
     this.isTaken = true;
     showQuery(this.client, this.#query);
     if (typeof values === 'function') callback = values;
-    if (!this.#query.isSettled) this.#submit(config, Array.isArray(values) ? values : undefined);
+    if (!this.#query.isSettled) this.#submit(config, values);
     this.#unreserve();
     if (typeof callback !== 'function') return this.#inner;
     callBack(this.#inner, callback);
     return undefined;
   }
 
-  /** @param {any} config @param {unknown[]} [values] */
-  #submit(config, values = config.values) {
+  /** @param {any} config @param {any} values or the callback */
+  #submit(config, values) {
     const query = this.#query;
     const refusal = this.#adopt(config, values);
     const { isShared, state } = this.#connection;
@@ -148,8 +159,25 @@ class HandedQuery {
    * @param {any} values
    * @returns {Error | undefined}
    */
-  #adopt({ text, name, rowMode }, values) {
+  #adopt(config, values) {
+    try {
+      return this.#read(config, values);
+    } catch (error) {
+      return new ParameterError(`what the wrapper passes on cannot be read: ${messageOf(error)}`, {
+        cause: causeOf(error),
+      });
+    }
+  }
+
+  /**
+   * @param {any} config
+   * @param {any} given
+   * @returns {Error | undefined}
+   */
+  #read(config, given) {
     const query = this.#query;
+    const { text, name, rowMode } = config;
+    const values = Array.isArray(given) ? given : config.values;
     const isText = text === query.text && (name || undefined) === query.name;
     if (isText && values === this.#handedValues && isEqual(values, query.parameters)) {
       return undefined;

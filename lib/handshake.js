@@ -6,6 +6,7 @@
 
 const { connectError } = require('./connection-errors');
 const { ConnectionError } = require('./errors');
+const { toFailure } = require('./hook-failure');
 const { toParameters } = require('./pg/client-properties');
 const { resolveHosts } = require('./resolve-hosts');
 const { TimeLimit } = require('./time-limit');
@@ -99,7 +100,12 @@ class Handshake {
  * @returns {Promise<string | null | undefined>} nothing: there is none, or it stands in the password file
  */
 async function askPassword(password, parameters) {
-  const value = await password(parameters);
+  let value;
+  try {
+    value = await password(parameters);
+  } catch (error) {
+    throw toFailure(error, 'the password function');
+  }
   if (value === undefined || value === null || typeof value === 'string') return value;
   throw new ConnectionError('Password must be a string', {
     hint: 'the password function must return one, or a promise of one',

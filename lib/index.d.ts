@@ -165,6 +165,9 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server still
    * works on it or not; see {@link QueryConfig.timeoutMillis}. 0 and false: no limit. Default: 0.
+   *
+   * The driver's own statements (`BEGIN`, `COMMIT`, `ROLLBACK`, what resets a session) have the same limit.
+   * Past it their connection is closed. Without it they have 150 seconds, and `COMMIT` has no limit.
    */
   query_timeout?: number | false;
   /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */
@@ -315,7 +318,7 @@ export interface PoolOptions extends ClientOptions {
    * closed, and who waits for it is rejected with that error.
    */
   onConnect?: (client: Client) => unknown;
-  /** The same with a callback, after `onConnect`. */
+  /** The same with a callback, after `onConnect`. The first call counts; a promise that is returned may reject. */
   verify?: (client: Client, callback: (error?: any) => void) => void;
   /** Told of connections that come and go. */
   log?: (message: string, ...more: any[]) => void;
@@ -1292,7 +1295,8 @@ export class StatementRefusedError extends ConduitError {
  * No connection could be made, or it was lost, or it is closed. `code` is the system's
  * (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …) where there is one, else
  * `ERR_PG_CONDUIT_TLS` if TLS, the certificates or the channel binding that were asked for could not be
- * had, else `ERR_PG_CONDUIT_CONNECTION`. `cause` holds the server's last words, if there were any.
+ * had, `ERR_PG_CONDUIT_HOOK` if a password function, `onConnect` or `verify` has thrown something that
+ * cannot be passed on itself, else `ERR_PG_CONDUIT_CONNECTION`. `cause` holds what was thrown, or the server's last words, if there were any.
  */
 export class ConnectionError extends ConduitError {
   constructor(

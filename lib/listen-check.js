@@ -6,6 +6,7 @@
 const { randomUUID } = require('node:crypto');
 const { StatementRefusedError } = require('./errors');
 const { TimeLimit } = require('./time-limit');
+const { ownTypes } = require('./types');
 
 /**
  * @typedef {import('./client').Client} Client
@@ -21,7 +22,7 @@ const PATIENCE_MILLIS = 2000;
  * @throws {StatementRefusedError} nothing would be heard
  */
 async function checkListening(client, newClient, timeoutMillis) {
-  const how = { prepare: false, timeoutMillis };
+  const how = { prepare: false, timeoutMillis, types: ownTypes };
   const text = 'select pg_backend_pid()';
   const [[processID]] = (await client.query({ text, rowMode: 'array', ...how })).rows;
   // It is the server's own: nobody stands between.

@@ -13,6 +13,7 @@ const { escapeIdentifier } = require('./escape');
 const { checkListening } = require('./listen-check');
 const { ownMillis } = require('./own-statements');
 const { TimeLimit } = require('./time-limit');
+const { callApart } = require('./user-code');
 
 /**
  * @typedef {(payload: string, source: { channel: string, processId: number }) => void} Handler
@@ -415,30 +416,16 @@ class Listener {
     for (const { subscriber, error } of gaps) {
       const { onGap, channel, state } = subscriber;
       if (state !== 'listening' || onGap === undefined) continue;
-      callNow(() => onGap({ channel: channel.name, error }));
+      callApart(() => onGap({ channel: channel.name, error }));
     }
     for (const { channel, payload, processId } of inbox) {
       // Handlers may come and go meanwhile.
       for (const subscriber of [...(this.#channels.get(channel)?.subscribers ?? [])]) {
         if (subscriber.state !== 'listening') continue;
         const { handler } = subscriber;
-        callNow(() => handler(payload, { channel, processId }));
+        callApart(() => handler(payload, { channel, processId }));
       }
     }
-  }
-}
-
-/**
- * What a handler throws is an uncaught exception, as ever, but the others are called.
- * @param {() => void} call
- */
-function callNow(call) {
-  try {
-    call();
-  } catch (error) {
-    process.nextTick(() => {
-      throw error;
-    });
   }
 }
 

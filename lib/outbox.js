@@ -539,14 +539,10 @@ class Outbox {
  * @param {unknown} cause
  */
 function unwrittenError(cause) {
-  if (cause instanceof RangeError) return tooLargeError({ cause });
   if (cause instanceof BytesGoneError) {
     return new ParameterError(`a parameter cannot be sent: ${cause.message}`, { cause });
   }
-  return new ParameterError(
-    `types.getTypeParser() threw: ${cause instanceof Error ? cause.message : String(cause)}`,
-    { cause },
-  );
+  return cause instanceof ParameterError ? cause : tooLargeError({ cause });
 }
 
 module.exports = { Outbox };

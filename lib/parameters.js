@@ -10,6 +10,7 @@ const { lengthOf } = require('./bytes');
 const { ParameterError } = require('./errors');
 const { defaults } = require('./pg/defaults');
 const { prepareValue } = require('./types/prepare-value');
+const { causeOf, messageOf } = require('./user-code');
 
 /** The Bind message counts parameters in 16 bits. */
 const MAX_PARAMETERS = 65535;
@@ -64,13 +65,21 @@ function prepareParameters(values) {
     for (; index < count; ++index) parameters[index] = prepare(values[index]);
   } catch (error) {
     // Until its stack is read an error holds those who called, and so the client.
-    if (error instanceof Error) void error.stack;
-    throw new ParameterError(
-      `parameter $${index + 1}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
+    forgetFrames(error);
+    throw new ParameterError(`parameter $${index + 1}: ${messageOf(error)}`, {
+      cause: causeOf(error),
+    });
   }
   return parameters;
+}
+
+/** @param {any} error perhaps one with a getter that throws */
+function forgetFrames(error) {
+  try {
+    void error?.stack;
+  } catch {
+    // It holds what it wants to.
+  }
 }
 
 /**

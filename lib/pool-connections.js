@@ -7,6 +7,7 @@
 
 const { Backoff } = require('./backoff');
 const { afterDelivery } = require('./delivery');
+const { toFailure } = require('./hook-failure');
 const { Metrics } = require('./metrics');
 const { Member } = require('./pool-member');
 
@@ -73,15 +74,18 @@ class PoolConnections {
 
   open() {
     const listener = this.#listener;
-    const member = new Member(this.#settings, this.#registry, {
-      onUnsent: listener.onUnsent,
-      onSettled: listener.onSettled,
-      onReadOnly: () => {
-        if (member.onReadOnly()) afterDelivery(() => this.#retireIfShared(member));
-      },
-      onLost: (error) => listener.onLost(member, error),
-      onClosed: () => this.#onClosed(member),
-    });
+    /** @type {Member} */
+    let member;
+    try {
+      member = this.#makeMember();
+    } catch (error) {
+      // The class of the option `Client` is the user's.
+      ++this.connectingCount;
+      process.nextTick(() =>
+        this.#onOpenFailed(toFailure(error, 'the class of the option "Client"')),
+      );
+      return;
+    }
     this.members.add(member);
     ++this.connectingCount;
     member.connect().then(
@@ -92,11 +96,33 @@ class PoolConnections {
         listener.onOpened(member);
       },
       (error) => {
-        --this.connectingCount;
-        this.#backoff.failed(error);
-        listener.onOpenFailed(error);
+        // It may be open: what the class of the option `Client` does in connect() is the user's affair.
+        member.connection.destroy();
+        this.#onOpenFailed(toFailure(error, 'connect()'));
       },
     );
+  }
+
+  /** @param {Error} error */
+  #onOpenFailed(error) {
+    --this.connectingCount;
+    this.#backoff.failed(error);
+    this.#listener.onOpenFailed(error);
+  }
+
+  #makeMember() {
+    const listener = this.#listener;
+    /** @type {Member} */
+    const member = new Member(this.#settings, this.#registry, {
+      onUnsent: listener.onUnsent,
+      onSettled: listener.onSettled,
+      onReadOnly: () => {
+        if (member.onReadOnly()) afterDelivery(() => this.#retireIfShared(member));
+      },
+      onLost: (error) => listener.onLost(member, error),
+      onClosed: () => this.#onClosed(member),
+    });
+    return member;
   }
 
   /** @param {Member} member that queries may be sent to from now on */

@@ -30,6 +30,8 @@ const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
 const { StreamedQuery } = require('./streamed-query');
 const { readTransaction } = require('./transaction-options');
+const { ownTypes } = require('./types');
+const { apart, callApart } = require('./user-code');
 
 /**
  * @typedef {import('./pool-member').Member} Member
@@ -84,6 +86,7 @@ class Pool extends EventEmitter {
     this.#options = describeOptions(config, settings);
     this.#Client = settings.Client ?? ClientClass ?? Client;
     this.#refusal = refusal ?? this.#useClient();
+    const log = (settings.log = apart(settings.log));
     this.#dispatcher = new Dispatcher(settings, this.#registry, {
       refuse: () => this.#refuse(),
       hasSetUp: () =>
@@ -91,13 +94,13 @@ class Pool extends EventEmitter {
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
       onOpened: (client) => {
-        settings.log?.('new client connected');
-        this.#emitNow('connect', client);
+        log?.('new client connected');
+        callApart(() => this.emit('connect', client));
       },
-      onOpenFailed: (error) => settings.log?.('client failed to connect', error),
+      onOpenFailed: (error) => log?.('client failed to connect', error),
       onLost: (error, client) => this.#emitError(error, client),
       onClosed: (client) => {
-        settings.log?.('remove client');
+        log?.('remove client');
         process.nextTick(() => this.emit('remove', client));
       },
     });
@@ -120,10 +123,12 @@ class Pool extends EventEmitter {
   /** How far it was written until now, for the `after` of a read. @returns {Promise<string>} */
   async walPosition() {
     // On a standby, which a pool without a primary may be connected to, it is what it has replayed.
-    const { rows } = await this.query(
-      'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
+    const { rows } = await this.query({
+      text:
+        'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
         'else pg_current_wal_insert_lsn() end::text as position',
-    );
+      types: ownTypes,
+    });
     return rows[0].position;
   }
 
@@ -197,22 +202,6 @@ class Pool extends EventEmitter {
     if (this.listenerCount('error') === 0) return;
     Object.defineProperty(error, 'client', { value: client, configurable: true, writable: true });
     process.nextTick(() => this.emit('error', error, client));
-  }
-
-  /**
-   * What a listener throws is an uncaught exception, as ever, but it must not
-   * keep the connection from being used.
-   * @param {string} event
-   * @param {...any} parameters
-   */
-  #emitNow(event, ...parameters) {
-    try {
-      this.emit(event, ...parameters);
-    } catch (error) {
-      process.nextTick(() => {
-        throw error;
-      });
-    }
   }
 
   // --- Queries on shared connections ------------------------------------------
@@ -454,7 +443,7 @@ class Pool extends EventEmitter {
       loan?.stop();
       const counted = /** @type {{ _poolUseCount?: number }} */ (lent);
       counted._poolUseCount = (counted._poolUseCount ?? 0) + 1;
-      this.#emitNow('release', error, client);
+      callApart(() => this.emit('release', error, client));
       this.#dispatcher.takeBack(member, Boolean(error));
     };
     // Made anew for each borrower, so that nobody disposes of what another one has.
@@ -464,7 +453,7 @@ class Pool extends EventEmitter {
     lent[Symbol.asyncDispose] = async () => {
       if (isLent) lent.release();
     };
-    this.#emitNow('acquire', client);
+    callApart(() => this.emit('acquire', client));
     return lent;
   }
 

@@ -8,7 +8,8 @@ const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
-const { types } = require('./types');
+const { ownTypes } = require('./types');
+const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
 /**
@@ -31,7 +32,7 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  */
 
 /** For the driver's own. @type {QueryDefaults} */
-const OWN_DEFAULTS = Object.freeze({ types, int8: 'string' });
+const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
@@ -147,13 +148,14 @@ class Query {
   /** @param {any} value */
   resolve(value) {
     if (this.isSettled) return;
-    this.#settle();
+    this.#settle(value);
     this.trace?.settled(value);
-    /** @type {(value: any) => void} */ (this.settle)(value);
   }
 
-  #settle() {
+  /** First of all its promise, which nothing that follows may keep pending. @param {any} outcome */
+  #settle(outcome) {
     this.isSettled = true;
+    /** @type {(value: any) => void} */ (this.settle)(outcome);
     this.whenSettled?.();
   }
 
@@ -188,13 +190,7 @@ class Query {
     try {
       shape.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
     } catch (error) {
-      this.error =
-        error instanceof ResultError
-          ? error
-          : new ResultError(
-              `a value of the result cannot be parsed: ${/** @type {any} */ (error)?.message ?? error}`,
-              { cause: error },
-            );
+      this.error = parseError(error);
     }
   }
 
@@ -365,14 +361,25 @@ class Query {
   /** @param {Error} error */
   reject(error) {
     if (this.isSettled) return;
-    this.#settle();
     this.tellText(error);
-    this.trace?.settled(undefined, error);
     // An async function that is pending when it captures the stack: V8 then
     // finds the callers that await the promise, and a query that succeeds pays
     // nothing for it.
-    /** @type {(value: any) => void} */ (this.settle)(rejectWithCallerStack(error));
+    this.#settle(rejectWithCallerStack(error));
+    this.trace?.settled(undefined, error);
   }
+}
+
+/**
+ * @param {unknown} thrown by the parser of a value, perhaps the user's: never passed on as it is, since it may
+ *   be anything, and be thrown again for others
+ */
+function parseError(thrown) {
+  const message = messageOf(thrown);
+  if (ResultError.isMadeHere(thrown)) return new ResultError(message);
+  return new ResultError(`a value of the result cannot be parsed: ${message}`, {
+    cause: causeOf(thrown),
+  });
 }
 
 /**
@@ -417,7 +424,12 @@ class Housekeeping {
     if (this.onRow === undefined || count === 0) return;
     /** @type {any[][]} */
     const rows = [];
-    shape.builder(true, types, 'string')(rows, cells, chunk, cell, count);
+    try {
+      shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
+    } catch {
+      // Of a server that answers something else nothing is believed.
+      return;
+    }
     this.onRow(rows[0]);
   }
 

@@ -13,6 +13,7 @@ const {
   getTypesEpoch,
   isDefaultParser,
   isIdentityParser,
+  ownTypes,
 } = require('./types');
 const { TypeOverrides } = require('./types/type-overrides');
 const { ResultError } = require('./errors');
@@ -238,7 +239,10 @@ class Shape {
     );
     // A foreign object of parsers may change without telling anybody: it is asked each time, and
     // not worth generated code.
-    const isStable = types === defaultTypes || types instanceof TypeOverrides;
+    const isStable =
+      types === defaultTypes ||
+      types === ownTypes ||
+      (types instanceof TypeOverrides && types.tellsChanges);
     if (!canGenerateCode || !isStable) return this.#plainBuilder(rowAsArray, parsers);
     this.#builder = this.#generate(rowAsArray, parsers);
     this.#builderKey = { epoch, rowAsArray, int8, types };

@@ -5,6 +5,7 @@
 const { Readable, addAbortSignal } = require('node:stream');
 const { abortError } = require('./deadline');
 const { ParameterError } = require('./errors');
+const { throwLater } = require('./user-code');
 
 /** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
 
@@ -27,6 +28,16 @@ class RowStream extends Readable {
   /** Description of the columns; empty before the first rows have come. */
   get fields() {
     return this.#query.result?.fields ?? [];
+  }
+
+  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    try {
+      return super.emit(...parameters);
+    } catch (error) {
+      throwLater(error);
+      return true;
+    }
   }
 
   /** @param {any[]} rows */

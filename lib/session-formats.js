@@ -18,6 +18,8 @@
 const IS_ISO = /^ISO\b/;
 const SET_ISO = 'SET DateStyle TO ISO';
 const ASK_DIGITS = "SELECT pg_catalog.current_setting('extra_float_digits')";
+/** From -15 to 3. */
+const IS_DIGITS = /^-?\d{1,2}$/;
 /** From this server on, 1 is exact; before, 17 digits were. */
 const EXACT_SINCE = 120000;
 /** A cancel request may hit the statement of ours. */
@@ -162,7 +164,7 @@ class SessionFormats {
         this.#statements.forgetFlags();
       },
       ([value]) => {
-        digits = Number(value);
+        digits = IS_DIGITS.test(value) ? Number(value) : NaN;
       },
     );
     if (!isSent) return;

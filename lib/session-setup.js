@@ -4,6 +4,7 @@
 // have it. Called by pool-member.js.
 
 const { ConnectionError } = require('./errors');
+const { toFailure } = require('./hook-failure');
 
 /**
  * @param {import('./client').Client} client
@@ -14,14 +15,8 @@ const { ConnectionError } = require('./errors');
 async function setUpSession(client, connection, { onConnect, verify }) {
   if (onConnect === undefined && verify === undefined) return;
   try {
-    await onConnect?.(client);
-    if (verify !== undefined) {
-      await /** @type {Promise<void>} */ (
-        new Promise((resolve, reject) => {
-          verify(client, (error) => (error ? reject(error) : resolve()));
-        })
-      );
-    }
+    await callHook('onConnect', () => onConnect?.(client));
+    if (verify !== undefined) await callHook('verify', () => callVerify(verify, client));
     if (connection.state !== 'ready') {
       throw new ConnectionError('Connection terminated unexpectedly', {
         detail: 'it was closed during onConnect or verify',
@@ -36,6 +31,32 @@ async function setUpSession(client, connection, { onConnect, verify }) {
     connection.destroy();
     throw error;
   }
+}
+
+/**
+ * @param {string} name
+ * @param {() => unknown} hook
+ */
+async function callHook(name, hook) {
+  try {
+    await hook();
+  } catch (error) {
+    throw toFailure(error, name);
+  }
+}
+
+/**
+ * The first answer counts: the callback's, or that it has thrown, also as an async function.
+ * @param {NonNullable<import('./options').Settings['verify']>} verify
+ * @param {import('./client').Client} client
+ * @returns {Promise<void>}
+ */
+function callVerify(verify, client) {
+  return new Promise((resolve, reject) => {
+    /** @type {unknown} */
+    const returned = verify(client, (error) => (error ? reject(error) : resolve()));
+    Promise.resolve(returned).catch(reject);
+  });
 }
 
 module.exports = { setUpSession };

@@ -13,6 +13,7 @@ const { readQuery } = require('./query-arguments');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
 const { StreamedQuery } = require('./streamed-query');
+const { callApart } = require('./user-code');
 
 /**
  * @typedef {import('./query').Query} Query
@@ -209,32 +210,18 @@ class SubmittableConnection extends EventEmitter {
     this.#isServing = false;
   }
 
-  /**
-   * What it throws is nobody's to catch.
-   * @param {() => void} handler
-   */
-  #call(handler) {
-    try {
-      handler();
-    } catch (error) {
-      process.nextTick(() => {
-        throw error;
-      });
-    }
-  }
-
   /** @param {any} error */
   #fail(error) {
     if (this.#hasFailed || this.#isOver) return;
     this.#hasFailed = true;
-    this.#call(() => this.#submittable.handleError?.(error, this));
+    callApart(() => this.#submittable.handleError?.(error, this));
   }
 
   /** @param {readonly Field[]} fields */
   #describe(fields) {
     if (this.#isDescribed || this.#hasFailed) return;
     this.#isDescribed = true;
-    this.#call(() => {
+    callApart(() => {
       this.#submittable.handleRowDescription?.({ fields });
       this.emit('rowDescription', { fields });
     });
@@ -242,7 +229,7 @@ class SubmittableConnection extends EventEmitter {
 
   /** @param {readonly (string | null)[][]} rows */
   #pass(rows) {
-    for (const fields of rows) this.#call(() => this.#submittable.handleDataRow?.({ fields }));
+    for (const fields of rows) callApart(() => this.#submittable.handleDataRow?.({ fields }));
   }
 
   /** @param {number} count 0: all rows */
@@ -257,20 +244,20 @@ class SubmittableConnection extends EventEmitter {
       this.#pass(rows);
     }
     if (rows.length === size) {
-      this.#call(() => this.#submittable.handlePortalSuspended?.(this));
+      callApart(() => this.#submittable.handlePortalSuspended?.(this));
       return;
     }
     const query = /** @type {Query} */ (this.#query);
     const result = await query.promise;
     if (result === undefined || this.#isOver) return;
-    if (!this.#isDescribed) this.emit('noData');
+    if (!this.#isDescribed) callApart(() => this.emit('noData'));
     this.#complete(result);
   }
 
   /** @param {Result} result */
   #complete({ command, rowCount }) {
     const { tag } = /** @type {Query} */ (this.#query);
-    this.#call(() => {
+    callApart(() => {
       if (command === null) {
         this.#submittable.handleEmptyQuery?.(this);
         return;
@@ -297,14 +284,14 @@ class SubmittableConnection extends EventEmitter {
   async #serveClose() {
     await this.#cursor?.close();
     // pg-cursor sends no Sync behind an error, and waits for what has come already.
-    if (this.#isOver) this.emit('readyForQuery');
+    if (this.#isOver) callApart(() => this.emit('readyForQuery'));
   }
 
   async #serveSync() {
     await this.#cursor?.close();
     const isFirst = !this.#isOver && !this.#hasFailed;
     this.#isOver = true;
-    this.#call(() => {
+    callApart(() => {
       if (isFirst) this.#submittable.handleReadyForQuery?.(this);
       this.emit('readyForQuery');
     });

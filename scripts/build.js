@@ -10,8 +10,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { fetchLibpq, SourceUnavailableError } = require('./fetch-libpq.js');
-const { findLibpq } = require('./find-libpq.js');
+const { fetchLibpq } = require('./fetch-libpq.js');
+const { findLibpq, shortcomings } = require('./find-libpq.js');
 const { checkTools, runNodeGyp } = require('./node-gyp.js');
 
 const ROOT = path.join(__dirname, '..');
@@ -21,11 +21,21 @@ const USAGE = `Usage: node scripts/build.js [options]
   --sanitize    with AddressSanitizer and UndefinedBehaviorSanitizer
   --clean       remove build/ first
   --verbose     show what node-gyp prints
-Environment: PG_CONDUIT_LIBPQ=bundled|system (unset: bundled, else system), PG_CONFIG, JOBS`;
+Environment: PG_CONDUIT_LIBPQ=bundled|system (unset: bundled), PG_CONFIG, JOBS`;
+
+const BUILD = path.join(ROOT, 'build');
+/** What is published has no binding.gyp at its root (it says why), and is compiled in a copy that has one. */
+const IS_CHECKOUT = fs.existsSync(path.join(ROOT, 'binding.gyp'));
+const COPY = path.join(BUILD, 'copy');
+const BINDING_GYP = {
+  targets: [{ target_name: 'package', type: 'none', dependencies: ['src/addon.gyp:pg_conduit'] }],
+};
+
+/** All that is compiled or says how, since node-gyp wants it below the folder that it runs in. */
+const SOURCES = ['src', 'deps', 'scripts/find-libpq.js'];
 
 /** What a build depends on, besides the options. */
 const INPUTS = [
-  'binding.gyp',
   'src',
   'deps/exports.map',
   'deps/libpq-config',
@@ -39,27 +49,16 @@ const INPUTS = [
 ];
 
 /**
+ * An installed libpq is never taken without being asked for: it is mostly an older one.
  * @param {string | undefined} wish PG_CONDUIT_LIBPQ
- * @returns {{ kind: 'bundled' | 'system', version: string, notice?: string }}
+ * @returns {{ kind: 'bundled' | 'system', version: string }}
  */
 function chooseLibpq(wish) {
   if (!['bundled', 'system', '', undefined].includes(wish)) {
     throw new Error(`PG_CONDUIT_LIBPQ must be "bundled" or "system", not "${wish}"`);
   }
   if (wish === 'system') return { kind: 'system', version: findLibpq().version };
-  try {
-    return { kind: 'bundled', version: fetchLibpq().version };
-  } catch (/** @type {any} */ error) {
-    if (wish === 'bundled' || !(error instanceof SourceUnavailableError)) throw error;
-    try {
-      return { kind: 'system', version: findLibpq().version, notice: error.message };
-    } catch (/** @type {any} */ systemError) {
-      throw new Error(
-        `${error.message}\nAn installed libpq could serve instead, but:\n${systemError.message}`,
-        { cause: systemError },
-      );
-    }
-  }
+  return { kind: 'bundled', version: fetchLibpq().version };
 }
 
 /**
@@ -84,6 +83,17 @@ function digestInputs(options) {
 }
 
 /**
+ * @param {string} folder gets what node-gyp needs, and nothing else
+ */
+function copySources(folder) {
+  fs.rmSync(folder, { recursive: true, force: true });
+  for (const name of SOURCES) {
+    fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  }
+  fs.writeFileSync(path.join(folder, 'binding.gyp'), JSON.stringify(BINDING_GYP));
+}
+
+/**
  * @typedef {object} BuildOptions
  * @property {boolean} [ifNeeded] do nothing when the addon is up to date
  * @property {boolean} [debug]
@@ -98,12 +108,9 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   const buildType = debug ? 'Debug' : 'Release';
   const sanitizers = sanitize ? 'address,undefined' : '';
   const addon = `build/${buildType}/pg_conduit.node`;
-  const stampFile = path.join(ROOT, 'build', buildType, 'pg_conduit.stamp');
+  const stampFile = path.join(BUILD, buildType, 'pg_conduit.stamp');
 
   const libpq = chooseLibpq(process.env.PG_CONDUIT_LIBPQ);
-  if (libpq.notice) {
-    console.warn(`${libpq.notice}\nUsing the libpq installed on this machine instead.`);
-  }
   const inputs = digestInputs({
     libpq: [libpq.kind, libpq.version],
     sanitize: sanitizers,
@@ -118,20 +125,29 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   }
 
   checkTools();
-  if (clean) fs.rmSync(path.join(ROOT, 'build'), { recursive: true, force: true });
-  fs.mkdirSync(path.join(ROOT, 'build'), { recursive: true });
+  if (clean) fs.rmSync(BUILD, { recursive: true, force: true });
+  fs.mkdirSync(BUILD, { recursive: true });
   fs.rmSync(stampFile, { force: true });
-  console.log(
-    `pg-conduit: compiling with the ${libpq.kind} libpq ${libpq.version}${sanitize ? ', sanitizers' : ''} ...`,
-  );
+  const what = `the ${libpq.kind} libpq ${libpq.version}${sanitize ? ', sanitizers' : ''}`;
+  console.log(`pg-conduit: compiling with ${what} ...`);
+  if (libpq.kind === 'system') {
+    console.log(`pg-conduit: less than with the bundled one: ${shortcomings(libpq.version)}`);
+  }
+  if (!IS_CHECKOUT) copySources(COPY);
   runNodeGyp({
-    folder: ROOT,
-    logFile: path.join(ROOT, 'build', 'build.log'),
+    folder: IS_CHECKOUT ? ROOT : COPY,
+    logFile: path.join(BUILD, 'build.log'),
     verbose,
     buildType,
     variables: { libpq: libpq.kind, sanitize: sanitizers },
     jobs: process.env.JOBS || String(os.availableParallelism()),
   });
+  if (!IS_CHECKOUT) {
+    // lib/binding.js looks in one place only.
+    fs.mkdirSync(path.dirname(stampFile), { recursive: true });
+    fs.copyFileSync(path.join(COPY, addon), path.join(ROOT, addon));
+    fs.rmSync(COPY, { recursive: true });
+  }
   fs.writeFileSync(stampFile, stamp());
   const kilobytes = Math.round(fs.statSync(path.join(ROOT, addon)).size / 1024);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -153,7 +169,7 @@ function main() {
   else build({ ...values, ifNeeded: values['if-needed'] });
 }
 
-module.exports = { build, digestInputs };
+module.exports = { build, copySources, digestInputs };
 
 if (require.main === module) {
   try {

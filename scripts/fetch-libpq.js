@@ -1,8 +1,9 @@
 'use strict';
 
-// Brings libpq's C sources into deps/libpq (ignored by git): the crate pq-src, pinned
-// by deps/libpq-source/Cargo.lock, downloaded by `cargo vendor` and checked file by
-// file. scripts/build.js calls fetchLibpq(); by hand: node scripts/fetch-libpq.js
+// Knows libpq's C sources in deps/libpq: which version they are, and how another one gets there, which is the crate
+// pq-src, pinned by deps/libpq-source/Cargo.lock, downloaded by `cargo vendor` and checked file by file. They are
+// in the repository, so that a build needs neither cargo nor a network. scripts/build.js calls fetchLibpq(); by
+// hand, after Cargo.lock was changed: node scripts/fetch-libpq.js
 
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
@@ -23,9 +24,6 @@ const PUBLIC_HEADERS = [
   'source/src/include/postgres_ext.h',
   'additional_include/pg_config_ext.h',
 ];
-
-/** The sources cannot be had here; an installed libpq may serve instead. */
-class SourceUnavailableError extends Error {}
 
 /**
  * @returns {{ crate: string, libpq: string, checksum: string }} what the lock file pins
@@ -69,20 +67,32 @@ function vendor(folder) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   if (run.error) {
-    throw new SourceUnavailableError(
-      `libpq's sources are downloaded with cargo, which could not be started (${run.error.message}).\n` +
-        'Install it, e.g. `apt-get install cargo`, `dnf install cargo`, `brew install rust`.',
+    throw new Error(
+      `cargo, which fetches libpq's sources, could not be started (${run.error.message})`,
     );
   }
   if (run.status !== 0) {
-    const message = `\`cargo vendor\` could not download libpq's sources:\n${run.stderr.trim()}`;
-    // A wrong checksum is no reason to try something else quietly.
-    if (/checksum/i.test(run.stderr)) throw new Error(message);
-    throw new SourceUnavailableError(
-      `${message}\nCheck the network (and cargo's proxy settings), then run \`node scripts/fetch-libpq.js\` again.`,
-    );
+    throw new Error(`\`cargo vendor\` could not fetch libpq's sources:\n${run.stderr.trim()}`);
   }
   return path.join(folder, 'vendor', CRATE);
+}
+
+/**
+ * @param {string} folder
+ * @param {string} libpq the version that is wanted
+ * @returns {string}
+ */
+function vendorOrExplain(folder, libpq) {
+  try {
+    return vendor(folder);
+  } catch (/** @type {any} */ error) {
+    throw new Error(
+      `deps/libpq does not have the sources of libpq ${libpq}. If they were removed, ` +
+        '`git checkout -- deps/libpq` brings them back; `PG_CONDUIT_LIBPQ=system npm run build:release` ' +
+        `compiles with an installed libpq instead.\nTo fetch them: ${error.message}`,
+      { cause: error },
+    );
+  }
 }
 
 /**
@@ -111,20 +121,32 @@ function verify(folder, lock) {
   }
 }
 
+/** @returns {string} of all that is compiled: changes with each file and each name */
+function digestSources() {
+  const hash = createHash('sha256');
+  for (const entry of fs.readdirSync(TARGET, { recursive: true }).map(String).sort()) {
+    const file = path.join(TARGET, entry);
+    if (file === STAMP || fs.statSync(file).isDirectory()) continue;
+    hash.update(`\0${entry.replaceAll(path.sep, '/')}\0`).update(fs.readFileSync(file));
+  }
+  return hash.digest('hex');
+}
+
+/** @returns {Record<string, string>} what deps/libpq says that it is */
+function readStamp() {
+  return fs.existsSync(STAMP) ? JSON.parse(fs.readFileSync(STAMP, 'utf8')) : {};
+}
+
 /**
  * Makes sure that deps/libpq holds the pinned sources; does nothing when it does.
  * @returns {{ version: string, fetched: boolean }}
- * @throws {SourceUnavailableError} without cargo or network
  */
 function fetchLibpq() {
   const lock = readLock();
-  const stamp = JSON.stringify(lock);
-  if (fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8').trim() === stamp) {
-    return { version: lock.libpq, fetched: false };
-  }
+  if (readStamp().checksum === lock.checksum) return { version: lock.libpq, fetched: false };
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 'pg-conduit-libpq-'));
   try {
-    const crate = vendor(temporary);
+    const crate = vendorOrExplain(temporary, lock.libpq);
     verify(crate, lock);
     fs.rmSync(TARGET, { recursive: true, force: true });
     fs.mkdirSync(path.join(TARGET, 'include'), { recursive: true });
@@ -137,14 +159,16 @@ function fetchLibpq() {
       fs.copyFileSync(path.join(crate, name), path.join(TARGET, 'include', path.basename(name)));
     }
     fs.copyFileSync(path.join(DEPS, 'libpq-config', 'COPYRIGHT'), path.join(TARGET, 'COPYRIGHT'));
-    fs.writeFileSync(STAMP, `${stamp}\n`); // last: it vouches for all the rest
+    // Last: it vouches for all the rest.
+    const stamp = { ...lock, sources: digestSources() };
+    fs.writeFileSync(STAMP, `${JSON.stringify(stamp, null, 2)}\n`);
   } finally {
     fs.rmSync(temporary, { recursive: true, force: true });
   }
   return { version: lock.libpq, fetched: true };
 }
 
-module.exports = { fetchLibpq, readLock, SourceUnavailableError };
+module.exports = { digestSources, fetchLibpq, readLock, readStamp };
 
 if (require.main === module) {
   try {
@@ -152,6 +176,6 @@ if (require.main === module) {
     console.log(`libpq ${version} is ${fetched ? 'now' : 'already'} in deps/libpq`);
   } catch (/** @type {any} */ error) {
     console.error(error.message);
-    process.exitCode = error instanceof SourceUnavailableError ? 2 : 1;
+    process.exitCode = 1;
   }
 }

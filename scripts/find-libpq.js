@@ -2,7 +2,7 @@
 
 // Finds a libpq installed on this machine, by pg_config and then by pkg-config, and
 // refuses the versions that cannot be used. scripts/build.js calls findLibpq();
-// binding.gyp runs this file for the compiler's and the linker's arguments.
+// src/addon.gyp runs this file for the compiler's and the linker's arguments.
 
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -46,6 +46,26 @@ function refusal(version) {
     return `libpq ${version} has bugs in pipeline mode, fixed in ${major}.${FIRST_GOOD_MINOR[major]}.`;
   }
   return undefined;
+}
+
+/**
+ * What the driver does worse with an installed libpq than with the bundled one (src/capabilities.h).
+ * @param {string} version
+ * @returns {string}
+ */
+function shortcomings(version) {
+  const found = [
+    'it has no limit for the iterations of SCRAM',
+    'an error in the data of a COPY is seen only at their end',
+  ];
+  if (Number.parseInt(version, 10) < 17) {
+    found.unshift(
+      'each Sync is a write of its own',
+      'streamed rows come one by one',
+      'a cancel takes a thread',
+    );
+  }
+  return found.join(', ');
 }
 
 /**
@@ -119,7 +139,7 @@ function libraries({ libraryDir }) {
   return args;
 }
 
-module.exports = { findLibpq, RefusedLibpqError };
+module.exports = { findLibpq, shortcomings, RefusedLibpqError };
 
 if (require.main === module) {
   const { values } = parseArgs({

@@ -8,33 +8,93 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { downloadedHeaders, nodeDir } = require('./native-headers');
 
-const INSTALL_HINT =
-  'e.g. `apt-get install g++ make python3`, `dnf install gcc-c++ make python3`, ' +
-  '`apk add g++ make python3`, `xcode-select --install`';
+/** @typedef {'c' | 'c++' | 'make' | 'python'} Tool */
+
+/**
+ * How each family of distributions calls the packages, by its names in /etc/os-release.
+ * @type {{ names: string[], command: string, packages: Record<Tool, string> }[]}
+ */
+const DISTRIBUTIONS = [
+  {
+    names: ['debian', 'ubuntu'],
+    command: 'apt-get install -y',
+    packages: { c: 'gcc', 'c++': 'g++', make: 'make', python: 'python3' },
+  },
+  {
+    names: ['fedora', 'rhel', 'centos', 'amzn'],
+    command: 'dnf install -y',
+    packages: { c: 'gcc', 'c++': 'gcc-c++', make: 'make', python: 'python3' },
+  },
+  {
+    names: ['alpine'],
+    command: 'apk add',
+    // Its compilers come without the headers of libc.
+    packages: { c: 'build-base', 'c++': 'build-base', make: 'build-base', python: 'python3' },
+  },
+  {
+    names: ['arch'],
+    command: 'pacman -S --needed',
+    packages: { c: 'gcc', 'c++': 'gcc', make: 'make', python: 'python' },
+  },
+  {
+    names: ['suse', 'opensuse'],
+    command: 'zypper install',
+    packages: { c: 'gcc', 'c++': 'gcc-c++', make: 'make', python: 'python3' },
+  },
+];
+
+/**
+ * @param {Tool[]} tools that are missing
+ * @param {{ platform?: string, osRelease?: string, isRoot?: boolean }} [machine]
+ * @returns {string} a command, for the distribution where that is known
+ */
+function installCommand(tools, machine = {}) {
+  const { platform = process.platform, isRoot = process.getuid?.() === 0 } = machine;
+  if (platform === 'darwin') return '`xcode-select --install`';
+  const { osRelease = readOsRelease() } = machine;
+  const ids = [...osRelease.matchAll(/^ID(?:_LIKE)?="?([^"\n]*)"?$/gm)].flatMap(([, value]) =>
+    value.split(' '),
+  );
+  const own = DISTRIBUTIONS.filter(({ names }) => names.some((name) => ids.includes(name)));
+  const commands = (own.length > 0 ? own.slice(0, 1) : DISTRIBUTIONS).map((one) => {
+    const packages = [...new Set(tools.map((tool) => one.packages[tool]))];
+    return `\`${isRoot ? '' : 'sudo '}${one.command} ${packages.join(' ')}\``;
+  });
+  return commands.join(', or ');
+}
+
+/** @returns {string} */
+function readOsRelease() {
+  const file = '/etc/os-release';
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
+}
 
 /** @param {string} command may have arguments, as in CXX='ccache g++' */
 function runs(command) {
   return spawnSync(`${command} --version`, { shell: true, stdio: 'ignore' }).status === 0;
 }
 
-/** @throws {Error} what node-gyp would tell after a page of its own words */
+/** @throws {Error} names all that is missing, and one command for it, before anything was compiled */
 function checkTools() {
   // Of Visual Studio node-gyp knows more.
   if (process.platform === 'win32') return;
   const { CC, CXX, MAKE, PYTHON, npm_config_python: python } = process.env;
+  /** @type {{ tool: Tool, what: string, commands: (string | undefined)[] }[]} */
   const needed = [
-    { what: 'a C compiler', commands: [CC || 'cc'] },
-    { what: 'a C++ compiler', commands: [CXX || 'g++'] },
-    { what: 'make', commands: [MAKE || 'make'] },
-    { what: 'Python 3', commands: [python, PYTHON, 'python3', 'python'] },
+    { tool: 'c', what: 'a C compiler', commands: [CC || 'cc'] },
+    { tool: 'c++', what: 'a C++ compiler', commands: [CXX || 'g++'] },
+    { tool: 'make', what: 'make', commands: [MAKE || 'make'] },
+    { tool: 'python', what: 'Python 3', commands: [python, PYTHON, 'python3', 'python'] },
   ];
   const missing = needed
-    .map(({ what, commands }) => ({ what, commands: commands.filter((one) => one !== undefined) }))
-    .filter(({ commands }) => !commands.some(runs))
-    .map(({ what, commands }) => `${what} (${commands.join(', ')})`);
-  if (missing.length > 0) {
-    throw new Error(`This machine lacks ${missing.join(', ')}. Install it, ${INSTALL_HINT}`);
-  }
+    .map((one) => ({ ...one, commands: one.commands.filter((command) => command !== undefined) }))
+    .filter(({ commands }) => !commands.some(runs));
+  if (missing.length === 0) return;
+  const list = missing.map(({ what, commands }) => `${what} (${commands.join(', ')})`).join(', ');
+  const command = installCommand(missing.map(({ tool }) => tool));
+  throw new Error(
+    `This machine lacks ${list}. Install ${missing.length > 1 ? 'them' : 'it'}: ${command}`,
+  );
 }
 
 /** @returns {string} the checkout's node-gyp or, in an installed package, the package manager's own */
@@ -67,7 +127,7 @@ function findNodeGyp() {
  * @param {boolean} options.verbose everything is shown, and nothing goes to the log
  * @param {string} [options.buildType]
  * @param {string[]} [options.args] of `configure`
- * @param {Record<string, string>} options.variables of binding.gyp
+ * @param {Record<string, string>} options.variables of src/addon.gyp
  * @param {string} options.jobs how many compilers at once
  * @param {Record<string, string>} [options.env]
  */
@@ -113,4 +173,4 @@ function noHeaders() {
   );
 }
 
-module.exports = { checkTools, runNodeGyp };
+module.exports = { checkTools, installCommand, runNodeGyp };

@@ -1,8 +1,9 @@
 'use strict';
 
-// `npm run prebuild`: compiles the binaries that the package brings along, for each target of
-// prebuilds.js, with the cross compiler that PyPI has (zig c++, pinned in requirements-prebuild.txt). What
-// is up to date stays. `npm pack` runs --check.
+// The binaries that the package brings along. `npm run prebuild -- --all` compiles one for each target of
+// prebuilds.js, with the cross compiler that PyPI has (zig c++, pinned in requirements-prebuild.txt); what is up to
+// date stays. Without --all, and so before `npm pack`, this machine's own build is taken where not all of them are
+// there. `npm publish` runs --check.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -11,6 +12,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const zlib = require('node:zlib');
 const Table = require('cli-table3');
+const { copySources } = require('./build.js');
 const { fetchLibpq } = require('./fetch-libpq.js');
 const { nodeDir, versionOfHeaders } = require('./native-headers.js');
 const { runNodeGyp } = require('./node-gyp.js');
@@ -24,13 +26,11 @@ const ROOT = path.join(__dirname, '..');
 const WORK = path.join(ROOT, 'build', 'prebuild');
 const UNCHECKED = 'PG_CONDUIT_PACK_WITHOUT_PREBUILDS';
 const USAGE = `Usage: node scripts/prebuild.js [options]
-  --force   make again what is up to date
+  without options: the binary of this machine alone, unless all are there and up to date
+  --all     all of them, which are then fit to be published
+  --force   with --all: make again what is up to date
   --check   make nothing: fail unless all are there, sound and up to date
-            (${UNCHECKED}=1 lets \`npm pack\` go on without)
-Environment: JOBS, npm_config_nodedir`;
-
-/** What is compiled is what is published. */
-const SOURCES = ['binding.gyp', 'src', 'deps'];
+Environment: ${UNCHECKED}=1 lets \`npm pack\` go on without any; JOBS, npm_config_nodedir`;
 
 /** @returns {string} the version of the headers */
 function checkHost() {
@@ -79,11 +79,8 @@ function writeTools(folder, zig, { triple }) {
 function make(target, zig) {
   const folder = path.join(WORK, target.file.replace(/\.node$/, ''));
   const tools = path.join(folder, 'tools');
-  fs.rmSync(folder, { recursive: true, force: true });
+  copySources(folder);
   writeTools(tools, zig, target);
-  for (const name of SOURCES) {
-    fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
-  }
   const cache = path.join(ROOT, 'build', 'zig-cache');
   runNodeGyp({
     folder,
@@ -145,13 +142,41 @@ function report() {
   if (complaints.length > 0) throw new Error(complaints.join('\n'));
 }
 
+/**
+ * Puts this machine's own build into prebuilds/, which then has nothing that is older than the sources.
+ * @returns {string} what can be said of it
+ */
+function takeOwnBuild() {
+  if (process.env.PG_CONDUIT_LIBPQ === 'system') {
+    throw new Error('a package for others is made with the bundled libpq: unset PG_CONDUIT_LIBPQ');
+  }
+  // What it says does not belong into stdout, which is npm's: somebody may read its --json.
+  execFileSync(process.execPath, [path.join(__dirname, 'build.js'), '--if-needed'], {
+    stdio: ['ignore', 2, 2],
+  });
+  const ready = TARGETS.filter(isUpToDate).map(({ file }) => file);
+  for (const { file } of TARGETS) {
+    if (!ready.includes(file)) fs.rmSync(path.join(FOLDER, file), { force: true });
+  }
+  const own = TARGETS.find(isOfHost)?.file ?? `${process.platform}-${process.arch}/pg-conduit.node`;
+  if (!ready.includes(own)) {
+    const file = path.join(FOLDER, own);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.copyFileSync(path.join(ROOT, 'build', 'Release', 'pg_conduit.node'), file);
+  }
+  const which = [...new Set([own, ...ready])].join(', ');
+  return (
+    `the package has no binaries but ${which}, and must not be published; ` +
+    '`npm run prebuild -- --all` makes all of them'
+  );
+}
+
 function check() {
-  if (process.env[UNCHECKED] === '1') return;
   const missing = TARGETS.filter((target) => !isUpToDate(target)).map(({ file }) => file);
   if (missing.length > 0) {
     throw new Error(
       `prebuilds/ lacks ${missing.join(', ')}, or they are older than the sources: run ` +
-        `\`npm run prebuild\`, or set ${UNCHECKED}=1 for a package that everybody compiles`,
+        '`npm run prebuild -- --all`',
     );
   }
   const found = TARGETS.flatMap((target) =>
@@ -163,6 +188,7 @@ function check() {
 function main() {
   const { values } = parseArgs({
     options: {
+      all: { type: 'boolean', default: false },
       force: { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -175,6 +201,12 @@ function main() {
   fetchLibpq();
   if (values.check) {
     check();
+    return;
+  }
+  if (!values.all) {
+    if (process.env[UNCHECKED] !== '1' && !TARGETS.every(isUpToDate)) {
+      console.error(`prebuild: ${takeOwnBuild()}`);
+    }
     return;
   }
   const wanted = TARGETS.filter((target) => values.force || !isUpToDate(target));

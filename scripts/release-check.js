@@ -9,6 +9,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { readLock } = require('./fetch-libpq');
+const { IS_PUBLISHED, PAGES, fill } = require('./install-docs');
 
 const ROOT = path.join(__dirname, '..');
 const SBOM = path.join(ROOT, 'build', 'sbom.cdx.json');
@@ -211,12 +212,36 @@ function checkProvenance() {
   if (!read('.github/workflows/release.yml').includes('--provenance')) {
     throw new Error('.github/workflows/release.yml does not publish with --provenance');
   }
-  if (!manifest.repository) {
+  return 'the workflow publishes with it; npm compares "repository" with where it was built';
+}
+
+/** What package.json tells of where the project lives; npm's page leads there. */
+function checkAddresses() {
+  const { repository, homepage, bugs } = manifest;
+  const addresses = { repository: repository?.url, homepage, bugs: bugs?.url ?? bugs };
+  const placeholders = Object.entries(addresses)
+    .filter(([, address]) => !address || /^[^/]*\/\/[^/]*\.invalid\//.test(address))
+    .map(([name]) => `"${name}"`);
+  if (placeholders.length > 0) {
+    throw new LaterError(`package.json needs ${placeholders.join(', ')}: they are placeholders`);
+  }
+  return repository.url;
+}
+
+/** What people see on npm's page, which is README.md as it was packed. */
+function checkReadme() {
+  for (const page of PAGES) {
+    if (read(page) !== fill(read(page))) {
+      throw new Error(`${page} is not up to date: run \`node scripts/install-docs.js\``);
+    }
+  }
+  if (!IS_PUBLISHED) {
     throw new LaterError(
-      'package.json needs "repository": npm compares it with where it was built',
+      'README.md tells how to install without a registry: IS_PUBLISHED = true in ' +
+        'scripts/install-docs.js, then `node scripts/install-docs.js`',
     );
   }
-  return manifest.repository.url ?? manifest.repository;
+  return PAGES.join(', ');
 }
 
 async function main() {
@@ -233,6 +258,8 @@ async function main() {
       ['types', () => checkTypes(tarball)],
       ['SBOM', () => checkSbom(folder)],
       ['actions', checkWorkflows],
+      ['README', checkReadme],
+      ['addresses', checkAddresses],
       ['provenance', checkProvenance],
     ];
     for (const [name, check] of checks) {

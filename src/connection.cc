@@ -143,8 +143,7 @@ Napi::Value Connection::JS_PutCopyData(const Napi::CallbackInfo& info) {
   const bool is_bytes = napi_get_typedarray_info(info.Env(), info[0], &type, &length, &data,
                                                  nullptr, nullptr) == napi_ok &&
                         type == napi_uint8_array;
-  const bool put = pipeline_ != nullptr && is_bytes &&
-                   (length == 0 || data != nullptr) &&
+  const bool put = pipeline_ != nullptr && is_bytes && (length == 0 || data != nullptr) &&
                    pipeline_->PutCopyData(static_cast<const char*>(data), length);
   data_->RequestDeliveryIfAny();
   return Napi::Boolean::New(info.Env(), put);
@@ -192,8 +191,9 @@ Napi::Value Connection::JS_Head(const Napi::CallbackInfo& info) {
   constexpr double kNanosPerMilli = 1e6;
   Napi::Object object = Napi::Object::New(info.Env());
   object.Set("slot", Napi::Number::New(info.Env(), head->slot));
-  object.Set("millis", Napi::Number::New(info.Env(), static_cast<double>(uv_hrtime() - head->since) /
-                                                         kNanosPerMilli));
+  object.Set("millis",
+             Napi::Number::New(info.Env(),
+                               static_cast<double>(uv_hrtime() - head->since) / kNanosPerMilli));
   return object;
 }
 

@@ -48,8 +48,8 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void JS_SetReading(const Napi::CallbackInfo& info);
   // counters(): { queries, parses, syncs, flushes, wakeups, pending }
   Napi::Value JS_Counters(const Napi::CallbackInfo& info);
-  // head(): { slot, millis } | undefined; what the server is to answer next, and for how long it has
-  // had nothing else to do.
+  // head(): { slot, millis } | undefined; what the server is to answer next, and for how long it
+  // has had nothing else to do.
   Napi::Value JS_Head(const Napi::CallbackInfo& info);
   // parameterStatus(name: string): string | null; null when the server has not told.
   Napi::Value JS_ParameterStatus(const Napi::CallbackInfo& info);

@@ -176,7 +176,7 @@ class Pipeline final : public SocketWatcher::Owner {
   uint64_t round_trip_ = UINT64_MAX;
   uint64_t last_sync_at_ = 0;       // when the last Sync arrived, at the earliest
   uint64_t last_sync_seen_at_ = 0;  // and when it was read
-  bool has_unasked_ = false;   // see IsUnaskedAnswer
+  bool has_unasked_ = false;        // see IsUnaskedAnswer
   bool flush_requested_ = false;
   bool want_writable_ = false;
   bool loop_ref_ = true;

@@ -12,6 +12,7 @@ const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Client } = require('pg');
 const { startDatabase } = require('../scripts/database');
+const { cannotRun } = require('./support/cannot-run');
 
 const SCRIPTS = path.join(__dirname, '..', 'scripts');
 const ENVIRONMENT = ['DATABASE_URL', 'PG_CONDUIT_TEST_SERVER', 'PGHOST', 'PGPORT', 'PGUSER'].concat(
@@ -339,28 +340,29 @@ describe('startDatabase', function () {
       assert.ok(version.startsWith(database.version));
     });
 
-    if (process.getuid?.() === 0) {
-      it('runs it from a folder that only root may enter, and makes its missing links', async () => {
-        const embedded = embeddedFolder();
-        const copy = copyScripts();
-        const checkout = path.dirname(copy);
-        const target = path.join(
-          checkout,
-          'node_modules',
-          path.relative(path.join(embedded, '..', '..'), embedded),
-        );
-        fs.cpSync(embedded, target, {
-          recursive: true,
-          filter: (file) => !fs.lstatSync(file).isSymbolicLink() && !file.endsWith('.a'),
-        });
-        fs.chmodSync(checkout, 0o700);
-        process.env.PG_CONDUIT_TEST_SERVER = 'embedded';
-        const database = await require(path.join(copy, 'database.js')).startDatabase();
-        started.push(database);
-        assert.ok(database.binDirectory.startsWith(database.socketDirectory));
-        assert.deepEqual(await ask(database.config, 'select 1'), [1]);
+    it('runs it from a folder that only root may enter, and makes its missing links', async function () {
+      if (process.getuid?.() !== 0) {
+        cannotRun(this, 'only root has to run a server as another user');
+      }
+      const embedded = embeddedFolder();
+      const copy = copyScripts();
+      const checkout = path.dirname(copy);
+      const target = path.join(
+        checkout,
+        'node_modules',
+        path.relative(path.join(embedded, '..', '..'), embedded),
+      );
+      fs.cpSync(embedded, target, {
+        recursive: true,
+        filter: (file) => !fs.lstatSync(file).isSymbolicLink() && !file.endsWith('.a'),
       });
-    }
+      fs.chmodSync(checkout, 0o700);
+      process.env.PG_CONDUIT_TEST_SERVER = 'embedded';
+      const database = await require(path.join(copy, 'database.js')).startDatabase();
+      started.push(database);
+      assert.ok(database.binDirectory.startsWith(database.socketDirectory));
+      assert.deepEqual(await ask(database.config, 'select 1'), [1]);
+    });
 
     it('makes the missing links in place where it can', async () => {
       const embedded = embeddedFolder();

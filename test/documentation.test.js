@@ -9,6 +9,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const ts = require('typescript');
 const { classifyStatement } = require('../lib/statement-class');
+const { PAGES: PAGES_OF_INSTALLING, PARTS, fill } = require('../scripts/install-docs');
 const { Program, killAll } = require('./support/program');
 const { Project, ROOT } = require('./support/project');
 
@@ -98,6 +99,35 @@ describe('the documentation', function () {
       }
     }
     assert.deepEqual(broken, []);
+  });
+
+  it('tells how to install what is there: before a release from a file, after it from the registry', () => {
+    for (const page of PAGES_OF_INSTALLING) {
+      const text = read(page);
+      assert.equal(text, fill(text), `${page}: run \`node scripts/install-docs.js\``);
+      const released = fill(text, true);
+      assert.match(released, /^npm install pg-conduit$/m, page);
+      assert.doesNotMatch(released, /\.tgz|not published/, page);
+      // And back: nothing but what is between the marks has changed.
+      assert.equal(fill(released, false), fill(text, false));
+    }
+    assert.equal(
+      [...read('README.md').matchAll(/<!-- end -->/g)].length,
+      Object.keys(PARTS).length,
+    );
+  });
+
+  it('has pictures and links on its first page that npm shows, too', () => {
+    const text = prose('README.md');
+    // npm resolves what is relative in Markdown against the repository, and in HTML not all of it.
+    assert.doesNotMatch(text, /<(?:picture|source|img|a)\b|\bsrcset=/);
+    const targets = [...text.matchAll(/\]\(([^)\s#]+)/g)].map(([, target]) => target);
+    assert.ok(targets.length > 20);
+    const relative = targets.filter((target) => !/^https:/.test(target));
+    assert.deepEqual(
+      relative.filter((target) => /^(?:[a-z]+:|\/|\.\.)/.test(target)),
+      [],
+    );
   });
 
   it('has an index that leads to every page', () => {

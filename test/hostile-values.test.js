@@ -161,6 +161,42 @@ describe('A value that is not what its type says', () => {
     }
   }
 
+  it('is not believed where the driver has asked by itself, and harms nobody', async () => {
+    const asked = "SELECT pg_catalog.current_setting('extra_float_digits')";
+    const float = { columns: [{ name: 'v', oid: m.OID.float8 }], tag: 'SELECT 1' };
+    script.server.statements[text] = (values, isBinary) => ({
+      ...float,
+      rows: [[isBinary ? hex('4000000000000000') : '1']],
+    });
+    const { json, int4, int8, text: textType, jsonb: jsonbType } = m.OID;
+    for (const [rows, columns] of [
+      [[['nope']], [{ name: 'v', oid: json }]],
+      [[['nope']], [{ name: 'v', oid: int4 }]],
+      [[['1e9']], [{ name: 'v', oid: int8 }]],
+      [[['']], [{ name: 'v', oid: jsonbType }]],
+      [[[null]], [{ name: 'v', oid: textType }]],
+      [[], [{ name: 'v', oid: textType }]],
+      [[[]], []],
+      [
+        [['0', '1']],
+        [
+          { name: 'a', oid: textType },
+          { name: 'b', oid: textType },
+        ],
+      ],
+    ]) {
+      script.server.statements[asked] = () => ({ columns, rows, tag: `SELECT ${rows.length}` });
+      const pool = script.newPool({ syncGroup: 'off' });
+      for (let use = 0; use < 10; ++use) {
+        const queries = [echo(pool, 1), pool.query(text), echo(pool, 2)];
+        const [before, outcome, behind] = await allInTime(queries);
+        assertOwn(before.value, 1);
+        assertOwn(behind.value, 2);
+        assert.deepEqual(outcome.value.rows, [{ v: 1 }]);
+      }
+    }
+  });
+
   it('is told by its column, also behind rows that can be read', async () => {
     const client = await script.connect();
     script.server.statements[text] = () => ({

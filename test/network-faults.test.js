@@ -4,7 +4,7 @@
 // and full buffers on both sides come to no standstill.
 
 const assert = require('node:assert/strict');
-const { execFileSync, spawn } = require('node:child_process');
+const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
@@ -12,6 +12,7 @@ const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Client, ConnectionError } = require('..');
 const { startDatabase } = require('../scripts/database');
+const { cannotRun } = require('./support/cannot-run');
 const { newClient, newPool } = require('./support/connect');
 const { errorOf } = require('./support/outcomes');
 const { until } = require('./support/outside');
@@ -157,12 +158,15 @@ describe('When the network', function () {
       let relay;
       let port = 0;
 
-      before(async () => {
+      before(async function () {
         folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-mute-'));
         execFileSync(process.env.CC || 'cc', [
           ...['-O2', '-o', path.join(folder, 'mute')],
           path.join(__dirname, 'native', 'mute.c'),
         ]);
+        if (spawnSync(path.join(folder, 'mute'), ['check']).status !== 0) {
+          cannotRun(this, 'only root may make the kernel drop packets (SO_ATTACH_FILTER)');
+        }
         database = await startDatabase({ own: true, listen: true });
       });
       after(async () => {
@@ -190,8 +194,10 @@ describe('When the network', function () {
 
       const mute = async () => {
         const muted = once(relay.stdout, 'data');
+        const ended = once(relay, 'exit').then(([code]) => assert.fail(`the relay ended: ${code}`));
         relay.kill('SIGUSR1');
-        await muted;
+        await Promise.race([muted, ended]);
+        ended.catch(() => {});
       };
 
       for (const idle of [{ keepalives_idle: 1 }, { keepAliveInitialDelayMillis: 1000 }]) {

@@ -4,7 +4,7 @@
 // when a connection falls silent there: their deadline, what callers are told, and that the pool goes on.
 
 const assert = require('node:assert/strict');
-const { setTimeout: delay } = require('node:timers/promises');
+const { setImmediate: nextTurn, setTimeout: delay } = require('node:timers/promises');
 const { mock } = require('node:test');
 const { ConnectionError } = require('..');
 const { connectionOf } = require('../lib/client');
@@ -399,7 +399,7 @@ describe('A connection that falls silent at a statement of our own', function ()
         const step = Math.min(10_000, millis - now);
         now += step;
         mock.timers.tick(step);
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
       deadline.stop();
       freeSlot(slot);

@@ -208,10 +208,6 @@ describe('Client', () => {
         await client.query('set search_path to conduit_test');
         assert.equal(await countPrepared(client), 0);
       }
-      for (let n = 0; n < 3; ++n) {
-        await client.query({ name: 'set', text: 'set search_path to conduit_test' });
-      }
-      assert.equal(await countPrepared(client), 1);
     });
 
     it('are not made with prepare: false, of a client or of a query', async () => {

@@ -9,16 +9,18 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { readLock } = require('../scripts/fetch-libpq');
+const { cannotRun } = require('./support/cannot-run');
 
 const ROOT = path.join(__dirname, '..');
 const PACKAGE = require('../package.json');
 
 /** All that may be in it. */
 const ALLOWED = [
-  /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|binding\.gyp|package\.json)$/,
+  /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|package\.json)$/,
   /^bin\/pg-conduit\.js$/,
   /^lib\/(?:[\w-]+\/){0,2}[\w-]+(?:\.js|\.d\.ts)$/,
-  /^src\/\w+\.(?:cc|h)$/,
+  /^src\/(?:\w+\.(?:cc|h)|addon\.gyp)$/,
   /^docs\/[\w-]+\.md$/,
   /^scripts\/(?:build|fetch-libpq|find-libpq|native-headers|node-gyp)\.js$/,
   /^deps\/(?:exports\.map|libpq-(?:peek|scram)\.c|libpq\.gyp|sanitize\.gypi)$/,
@@ -38,15 +40,37 @@ const NEEDED = [
   'CHANGELOG.md',
   'lib/index.d.ts',
   'bin/pg-conduit.js',
+  'src/addon.gyp',
   'deps/libpq-config/COPYRIGHT',
   'deps/libpq/version.json',
   'deps/libpq/source/src/interfaces/libpq/fe-exec.c',
 ];
 
+/** Writes empty files in the place of a compiler and a linker, and fails where a path leads nowhere. */
+const COMPILER = `#!/bin/sh
+[ "$1" = crs ] && set -- -o "$2"
+for argument; do
+  case $argument in -Wl,--version-script=*)
+    [ -f "\${argument#*=}" ] || { echo "no $argument in $PWD"; exit 1; }
+  esac
+done
+while [ $# -gt 0 ]; do
+  case $1 in -o | -MF) : > "$2"; shift ;; esac
+  shift
+done
+`;
+
 /** @param {string} script @param {string[]} args @param {import('node:child_process').SpawnSyncOptions} [options] */
 function runNode(script, args, options) {
   const run = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', ...options });
   return { status: run.status, stdout: `${run.stdout}`, stderr: `${run.stderr}` };
+}
+
+/** @param {string} stdout of npm @returns {string[]} */
+function packedFiles(stdout) {
+  // A list, and from npm 12 on an object of packages.
+  const [{ files }] = /** @type {any[]} */ (Object.values(JSON.parse(stdout)));
+  return files.map((/** @type {{ path: string }} */ { path: name }) => name);
 }
 
 describe('the published package', () => {
@@ -61,10 +85,7 @@ describe('the published package', () => {
       shell: process.platform === 'win32',
     });
     assert.equal(run.status, 0, run.stderr);
-    const packed = JSON.parse(run.stdout);
-    // A list, and from npm 12 on an object of packages.
-    const [{ files: list }] = Object.values(packed);
-    files = list.map(({ path: name }) => name);
+    files = packedFiles(run.stdout);
   });
 
   it('has what it needs, and no tests, benches or examples', () => {
@@ -114,8 +135,11 @@ describe('the published package', () => {
     for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) {
       assert.ok(!(name in PACKAGE.scripts), name);
     }
-    // With a binding.gyp npm makes an install script up.
+    // With a binding.gyp at the root npm makes an install script up, and so do Yarn and pnpm. This says no
+    // for the first install only: lock files do not have it.
     assert.equal(PACKAGE.gypfile, false);
+    const atRoot = files.filter((name) => !name.includes('/') && name.endsWith('.gyp'));
+    assert.deepEqual(atRoot, []);
     const { packages } = require('../package-lock.json');
     const dependencies = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev);
     assert.ok(dependencies.length >= Object.keys(PACKAGE.dependencies).length);
@@ -135,7 +159,8 @@ describe('without a binary', () => {
 
   before(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'published-test-'));
-    for (const name of ['lib', 'package.json', 'bin', 'scripts', 'src', 'deps', 'binding.gyp']) {
+    // As in a package: without the binding.gyp of a checkout.
+    for (const name of ['lib', 'package.json', 'bin', 'scripts', 'src', 'deps']) {
       fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
     }
     fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'), 'junction');
@@ -165,23 +190,123 @@ describe('without a binary', () => {
   });
 
   it('tells which tools are missing before it builds', function () {
-    if (process.platform === 'win32') this.skip();
+    if (process.platform === 'win32') cannotRun(this, 'node-gyp finds Visual Studio by itself');
     const env = { ...process.env, CXX: 'no-such-compiler', CC: '', MAKE: 'no-such-make' };
     const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
     assert.equal(run.status, 1);
     assert.match(
       run.stderr,
-      /lacks a C\+\+ compiler \(no-such-compiler\), make \(no-such-make\)\. Install it, e\.g\. /,
+      /lacks a C\+\+ compiler \(no-such-compiler\), make \(no-such-make\)\. Install them: `.+`/,
     );
   });
 
-  it('is not packed unless one asks for that', () => {
-    const check = (env) =>
-      runNode('scripts/prebuild.js', ['--check'], { cwd: folder, env: { ...process.env, ...env } });
-    const refused = check({});
+  it('compiles what is in the package, to where it is loaded from', function () {
+    if (process.platform !== 'linux') cannotRun(this, 'its compiler is one for Linux');
+    const compiler = path.join(folder, 'compiler');
+    fs.writeFileSync(compiler, COMPILER, { mode: 0o755 });
+    const env = { ...process.env, CC: compiler, CXX: compiler, AR: compiler };
+    const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
+    assert.equal(run.status, 0, run.stderr);
+    assert.match(run.stdout, /built build\/Release\/pg_conduit\.node /);
+    const built = path.join(folder, 'build');
+    assert.ok(fs.existsSync(path.join(built, 'Release', 'pg_conduit.node')));
+    // Nothing else is left, and nothing at the root for which a package manager would compile.
+    assert.deepEqual(fs.readdirSync(built).sort(), ['Release', 'build.log']);
+    assert.ok(!fs.existsSync(path.join(folder, 'binding.gyp')));
+    fs.rmSync(built, { recursive: true });
+  });
+
+  it('is not published', () => {
+    const refused = runNode('scripts/prebuild.js', ['--check'], { cwd: folder });
     assert.equal(refused.status, 1);
-    assert.match(refused.stderr, /prebuilds\/ lacks linux-x64\/.+: run `npm run prebuild`, or set/);
-    assert.equal(check({ PG_CONDUIT_PACK_WITHOUT_PREBUILDS: '1' }).status, 0);
+    assert.match(
+      refused.stderr,
+      /prebuilds\/ lacks linux-x64\/.+: run `npm run prebuild -- --all`/,
+    );
+    assert.equal(PACKAGE.scripts.prepublishOnly, 'node scripts/prebuild.js --check');
+  });
+});
+
+describe('npm pack in a checkout', () => {
+  /** @type {string} */
+  let folder;
+  /** What a compiler would have made. */
+  const ADDON = path.join(ROOT, 'build', 'Release', 'pg_conduit.node');
+
+  before(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'pack-test-'));
+    const names = ['lib', 'package.json', 'bin', 'scripts', 'src', 'deps', 'binding.gyp'];
+    for (const name of names) {
+      fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+    }
+    // Built, as far as the next build can see.
+    fs.mkdirSync(path.join(folder, 'build', 'Release'), { recursive: true });
+    fs.copyFileSync(ADDON, path.join(folder, 'build', 'Release', 'pg_conduit.node'));
+    fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'), 'junction');
+    stamp();
+  });
+
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  /** Says of the addon that it was made from the sources as they are, as a build does. */
+  function stamp() {
+    const { digestInputs } = require(path.join(folder, 'scripts', 'build.js'));
+    const addon = path.join(folder, 'build', 'Release', 'pg_conduit.node');
+    const inputs = digestInputs({
+      libpq: ['bundled', readLock().libpq],
+      sanitize: '',
+      node: [process.version, process.arch],
+    });
+    const text = `${inputs} ${fs.statSync(addon).mtimeMs}`;
+    fs.writeFileSync(addon.replace(/node$/, 'stamp'), text);
+  }
+
+  /** @param {Record<string, string>} [env] */
+  function pack(env) {
+    const run = spawnSync('npm', ['pack', '--json', '--loglevel=error'], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, PG_CONDUIT_LIBPQ: '', CC: 'no-compiler', ...env },
+      shell: process.platform === 'win32',
+    });
+    return { ...run, files: () => packedFiles(run.stdout).filter((name) => /\.node$/.test(name)) };
+  }
+
+  it('puts the build of this machine into the package, and says that it has no other', () => {
+    const started = performance.now();
+    const { status, stderr, files } = pack();
+    assert.equal(status, 0, stderr);
+    const [own, ...others] = files();
+    assert.match(own, new RegExp(`^prebuilds/${process.platform}-${process.arch}/pg-conduit\\b`));
+    assert.deepEqual(others, []);
+    assert.match(
+      stderr,
+      /has no binaries but .+, and must not be published; `npm run prebuild -- /,
+    );
+    assert.ok(performance.now() - started < 60_000);
+  });
+
+  it('removes a binary that is older than the sources', () => {
+    const other = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64';
+    const old = path.join(folder, 'prebuilds', other, 'pg-conduit.musl.node');
+    fs.mkdirSync(path.dirname(old), { recursive: true });
+    fs.writeFileSync(old, 'of last year');
+    const { status, stderr, files } = pack();
+    assert.equal(status, 0, stderr);
+    assert.equal(files().length, 1);
+    assert.ok(!fs.existsSync(old));
+  });
+
+  it('makes no package with the libpq of this machine', () => {
+    const { status, stderr } = pack({ PG_CONDUIT_LIBPQ: 'system' });
+    assert.equal(status, 1);
+    assert.match(stderr, /a package for others is made with the bundled libpq: unset PG_CONDUIT_L/);
+  });
+
+  it('is not taken for one that may be published', () => {
+    const { status, stderr } = runNode('scripts/prebuild.js', ['--check'], { cwd: folder });
+    assert.equal(status, 1);
+    assert.match(stderr, /prebuilds\/ lacks linux-x64\/pg-conduit\.glibc\.node, /);
   });
 });
 

@@ -64,7 +64,7 @@ describe('A read after a position', function () {
   it('asks for what it means, whatever the search_path has', async () => {
     const pool = newPair({ options: '-c search_path=conduit_test,pg_catalog' });
     await pool.query(
-      'create function conduit_test.pg_is_in_recovery() returns boolean language sql as $$ select true $$',
+      'create function conduit_test.pg_is_in_recovery() returns boolean language plpgsql as $$ begin raise exception $x$no$x$; end $$',
     );
     const { rows } = await pool.read.query({ text: 'select 1 as one', after: '0/0' });
     assert.deepEqual(rows, [{ one: 1 }]);

@@ -159,9 +159,11 @@ describe('settings of a role', function () {
       const user = isIso ? 'styled' : 'plain';
       const others = Object.entries(settings).filter(([name]) => name !== 'datestyle');
       const oracle = await connect(pg.Client, { user });
-      if (!isIso)
-        for (const [name, value] of others)
+      if (!isIso) {
+        for (const [name, value] of others) {
           await oracle.query(`set ${name} = ${pg.escapeLiteral(value)}`);
+        }
+      }
       const expected = new Map();
       for (const text of TEXTS) expected.set(text, (await oracle.query(text)).rows);
       const check = async (one, way, run, text) => {

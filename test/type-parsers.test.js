@@ -5,7 +5,7 @@
 
 const assert = require('node:assert/strict');
 const { ParameterError, ResultError, TypeOverrides, types } = require('..');
-const { endAll, newClient } = require('./support/connect');
+const { endAll, newClient, newPool } = require('./support/connect');
 const {
   RESULT_EXECUTIONS,
   closeReference,
@@ -68,6 +68,100 @@ describe('results', () => {
         await sameAsPg(client, ALL, { executions: 2 });
         types.setTypeParser(oid, before);
         await sameAsPg(client, ALL, { executions: 2 });
+      }
+    });
+
+    const SETTERS = {
+      'pg-types': () => require('pg-types').setTypeParser,
+      "the types of require('pg')": () => require('pg').types.setTypeParser,
+      'what our types gave before': () => types.setTypeParser,
+    };
+    for (const [place, find] of Object.entries(SETTERS)) {
+      it(`set and restored by way of ${place} between executions of a prepared statement`, async () => {
+        const set = find();
+        const client = await newClient();
+        await sameAsPg(client, ALL);
+        for (const oid of OIDS) {
+          const before = types.getTypeParser(oid, 'text');
+          replaced.push([oid, before]);
+          set(oid, 'text', shout);
+          await sameAsPg(client, ALL, { executions: 2 });
+          set(oid, before);
+          await sameAsPg(client, ALL, { executions: 2 });
+        }
+      });
+    }
+
+    it('set in pg-types while queries are in flight, for all that is sent afterwards', async () => {
+      const pool = newPool({ max: 2 });
+      const { setTypeParser } = require('pg-types');
+      const before = types.getTypeParser(INT4, 'text');
+      replaced.push([INT4, before]);
+      const ask = () => pool.query('select $1::int4 as i, $2::text as t', [1, 'x']);
+      for (let round = 0; round < 5; ++round) {
+        const inFlight = Array.from({ length: 20 }, ask);
+        setTypeParser(INT4, shout);
+        const changed = Array.from({ length: 20 }, ask);
+        const results = await Promise.all(changed);
+        for (const { rows } of results) {
+          assert.deepEqual(rows, [{ i: 'parsed string 1', t: 'x' }]);
+        }
+        setTypeParser(INT4, before);
+        for (const { rows } of await Promise.all(inFlight)) {
+          assert.ok([1, 'parsed string 1'].includes(rows[0].i));
+        }
+        for (const { rows } of await Promise.all(Array.from({ length: 20 }, ask))) {
+          assert.deepEqual(rows, [{ i: 1, t: 'x' }]);
+        }
+      }
+    });
+
+    it('which never reach what the driver asks for itself', async () => {
+      for (const oid of [...OIDS, types.builtins.OID]) {
+        setGlobally(oid, () => {
+          throw new Error('asked for a value of the driver');
+        });
+      }
+      const pool = newPool({ max: 2, fetchTypes: true });
+      await pool.query('create temp table own (i int)').catch(() => {});
+      const client = await pool.connect();
+      await client.query('create temp table own (i int, t text)');
+      await client.copyRows('own', ['i', 't'], [[1, 'x']]);
+      const { rows } = await client
+        .query('select i is not null as found from own')
+        .catch(() => ({}));
+      assert.equal(rows, undefined);
+      assert.equal(await client.transaction(async () => 5), 5);
+      client.release();
+      assert.match(await pool.walPosition(), /^[0-9A-F]+\/[0-9A-F]+$/);
+      const { unlisten } = await pool.listen('own', () => {});
+      await unlisten();
+    });
+
+    it('set in an object of the user beneath those of a client, or overridden by a class', async () => {
+      let wants = false;
+      const changing = {
+        getTypeParser: (oid, format) =>
+          wants && oid === DATE ? shout : types.getTypeParser(oid, format),
+      };
+      class Mine extends TypeOverrides {
+        getTypeParser(oid, format) {
+          return wants && oid === DATE ? shout : super.getTypeParser(oid, format);
+        }
+      }
+      const text = "select '2020-01-01'::date as d, 1 as i";
+      for (const source of [changing, new TypeOverrides(changing), new Mine()]) {
+        const client = await newClient({ types: source });
+        client.setTypeParser(INT4, (value) => Number(value));
+        const pool = newPool({ types: source, max: 1 });
+        for (const wanted of [false, false, false, false, true, true, false, true]) {
+          wants = wanted;
+          for (const one of [client, pool]) {
+            const [{ d }] = (await one.query(text)).rows;
+            assert.equal(d instanceof Date, !wanted);
+          }
+        }
+        wants = false;
       }
     });
 

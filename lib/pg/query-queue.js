@@ -15,7 +15,7 @@ const { afterDelivery } = require('../delivery');
  * promise it does not hide a rejection that nobody else handles.
  */
 class QueuedQuery {
-  /** @type {import('../diagnostics').QueryTrace | undefined} while somebody listens */
+  /** @type {import('../diagnostics').TraceWriter | undefined} while somebody listens */
   next;
   /** @type {Map<string | symbol, (value: any) => void>} */
   #listeners = new Map();

@@ -7,7 +7,7 @@
 const { isDefaultParser, raiseTypesEpoch, types } = require('.');
 const { textParsers } = require('../row-builder');
 const { TimeLimit } = require('../time-limit');
-const { TypeOverrides } = require('./type-overrides');
+const { OWN_LOOKUPS, TypeOverrides } = require('./type-overrides');
 
 /**
  * @typedef {import('./type-overrides').TypeSource} TypeSource
@@ -184,5 +184,7 @@ function parseAfterwards({ result: { fields, rows, rowAsArray }, types: source }
     }
   }
 }
+
+OWN_LOOKUPS.add(FetchedTypes.prototype.getTypeParser);
 
 module.exports = { FetchedTypes };

@@ -32,7 +32,7 @@ const noParser = registry.getTypeParser(0, 'none');
 
 let epoch = 0;
 
-/** @returns {number} grows with every parser that is set here or in a TypeOverrides */
+/** @returns {number} grows with every parser that is set in pg-types, by whomever, or in a TypeOverrides */
 function getTypesEpoch() {
   return epoch;
 }
@@ -40,6 +40,24 @@ function getTypesEpoch() {
 function raiseTypesEpoch() {
   epoch += 1;
 }
+
+/**
+ * Others set parsers in pg-types itself (`require('pg').types`, `require('pg-types')`), which tells nobody: its
+ * function is replaced by one that does. Where an object of modules is frozen it stays as it is.
+ */
+const { setTypeParser: setInRegistry } = registry;
+Reflect.set(
+  registry,
+  'setTypeParser',
+  /** @this {unknown} @param {Parameters<typeof setInRegistry>} parameters */
+  function setAndTell(...parameters) {
+    try {
+      Reflect.apply(setInRegistry, this, parameters);
+    } finally {
+      raiseTypesEpoch();
+    }
+  },
+);
 
 /**
  * A value with what JSON.stringify() would hide: classes, -0, Infinity, invalid dates.
@@ -113,6 +131,16 @@ const pristine = {
   binary: pristineParsers('binary', require('pg-types/lib/binaryParsers')),
 };
 
+/** For the driver's own queries: what users set is not to reach them. */
+const ownTypes = Object.freeze({
+  /**
+   * @param {number} oid
+   * @param {Format} [format]
+   * @returns {Parser}
+   */
+  getTypeParser: (oid, format = 'text') => pristine[format].get(Number(oid)) ?? noParser,
+});
+
 /**
  * @param {number} oid
  * @param {Parser} parser as getTypeParser() has returned it
@@ -169,7 +197,7 @@ function checkSetTypeParser(oid, format, parser) {
  */
 function setTypeParser(oid, format, parser) {
   const checked = checkSetTypeParser(oid, format, parser);
-  registry.setTypeParser(oid, checked.format, checked.parser);
+  setInRegistry(oid, checked.format, checked.parser);
   raiseTypesEpoch();
 }
 
@@ -196,5 +224,6 @@ module.exports = {
   getTypesEpoch,
   isDefaultParser,
   isIdentityParser,
+  ownTypes,
   raiseTypesEpoch,
 };

@@ -7,6 +7,7 @@
 
 const { isDate } = require('node:util/types');
 const { isBytes, toBytes } = require('../bytes');
+const { messageOf } = require('../user-code');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
 /** @typedef {(value: unknown) => Prepared} Prepare */
@@ -127,9 +128,9 @@ function objectToJson(value) {
     text = JSON.stringify(value);
   } catch (error) {
     throw new TypeError(
-      `an object cannot be sent as a query parameter: JSON.stringify failed (${
-        /** @type {Error} */ (error)?.message
-      }); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
+      `an object cannot be sent as a query parameter: JSON.stringify failed (${messageOf(
+        error,
+      )}); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
       { cause: error },
     );
   }

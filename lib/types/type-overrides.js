@@ -21,6 +21,16 @@ class TypeOverrides {
   }
 
   /**
+   * Whether each change of its parsers, and of those underneath, raises the epoch.
+   * @returns {boolean}
+   */
+  get tellsChanges() {
+    const { _types: source, getTypeParser } = this;
+    if (!OWN_LOOKUPS.has(getTypeParser)) return false;
+    return source === types || (source instanceof TypeOverrides && source.tellsChanges);
+  }
+
+  /**
    * @param {string} [format]
    * @returns {Record<number, Parser | null | undefined>}
    */
@@ -50,4 +60,7 @@ class TypeOverrides {
   }
 }
 
-module.exports = { TypeOverrides };
+/** @type {Set<unknown>} Of this class and those of ours that extend it; the user's may answer as they like. */
+const OWN_LOOKUPS = new Set([TypeOverrides.prototype.getTypeParser]);
+
+module.exports = { OWN_LOOKUPS, TypeOverrides };

@@ -5,9 +5,9 @@
 
 /**
  * A pool's option that bounds for how long a prepared statement may store what `pg` would not, and its
- * value here. Without a name the pools keep what is the default.
+ * value here.
  */
-const MAX_AGE = { option: '', value: 1, millis: 1000 };
+const MAX_AGE = { option: 'statementMaxAgeSeconds', value: 1, millis: 1000 };
 
 /** What is later than the bound. */
 const SLACK_MILLIS = 300;
@@ -34,7 +34,7 @@ function allowedErrors(error, { isForeign, isInTransaction }) {
 
 /** Options of a pool whose prepared statements are soon too old. */
 function shortLived() {
-  return MAX_AGE.option === '' ? {} : { [MAX_AGE.option]: MAX_AGE.value };
+  return { [MAX_AGE.option]: MAX_AGE.value };
 }
 
 module.exports = { MAX_AGE, SLACK_MILLIS, allowedErrors, isStale, shortLived };

@@ -8,6 +8,7 @@ const SPECS = [
   'attribution',
   'batch',
   'batch-deadlines',
+  'bytes',
   'cancel',
   'client',
   'connecting',

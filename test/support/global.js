@@ -1,9 +1,10 @@
 'use strict';
 
 // One PostgreSQL server for the whole run: started before the first test, and
-// stopped after the last one. Loaded by mocha (.mocharc.json).
+// stopped after the last one; then tells which tests could not run. Loaded by mocha (.mocharc.json).
 
 const { startDatabase } = require('../../scripts/database');
+const { printNotRun } = require('./cannot-run');
 
 /** @type {Awaited<ReturnType<typeof startDatabase>> | undefined} */
 let database;
@@ -15,6 +16,7 @@ async function mochaGlobalSetup() {
 
 async function mochaGlobalTeardown() {
   await database?.stop();
+  printNotRun();
 }
 
 module.exports = { mochaGlobalSetup, mochaGlobalTeardown };

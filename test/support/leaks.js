@@ -48,7 +48,7 @@ function describeLeaks(counts) {
       ['pools', 'pools', BOUNDS],
       ['workers', 'worker threads terminated with queries in flight', WORKER_BOUNDS],
       ['abandoned', 'streams, cursors and COPYs given up in the middle', BOUNDS],
-      ['forgotten', 'clients that nobody has ended', BOUNDS],
+      ['forgotten', 'clients that the server has ended, and nobody else', BOUNDS],
     ])) {
       const count = counts[scenario];
       it(`of ${count.toLocaleString('en')} ${what}`, async () => {

@@ -45,6 +45,15 @@ const SESSION_START = [
   m.ready(),
 ];
 
+/** What the driver asks by itself. @type {Record<string, () => Answer>} */
+const OWN_STATEMENTS = {
+  "SELECT pg_catalog.current_setting('extra_float_digits')": () => ({
+    columns: [{ name: 'current_setting', oid: m.OID.text }],
+    rows: [['1']],
+    tag: 'SELECT 1',
+  }),
+};
+
 class Session {
   #server;
   #socket;
@@ -211,7 +220,10 @@ class Session {
       if (type === 'E') this.#texts.push(text);
       return;
     }
-    const { columns, rows, tag } = (this.#server.statements[text] ?? echo)(values, isBinary);
+    const { columns, rows, tag } = (this.#server.statements[text] ?? OWN_STATEMENTS[text] ?? echo)(
+      values,
+      isBinary,
+    );
     if (type === 'D') {
       const format = isBinary ? 1 : 0;
       this.#answers.push(columns.length > 0 ? m.rowDescription(columns, format) : m.NO_DATA);

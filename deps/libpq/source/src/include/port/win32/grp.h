@@ -1,0 +1,1 @@
+/* src/include/port/win32/grp.h */

@@ -1,0 +1,3 @@
+/*
+ * src/include/port/win32/pwd.h
+ */

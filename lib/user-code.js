@@ -1,0 +1,91 @@
+'use strict';
+
+// The rules for calling code of the user's own (listeners, type parsers, callbacks, hooks) from inside
+// the driver: what it throws never reaches the caller of it, and what it asks of the driver never happens
+// in the middle of a delivery or of a command. A leaf, for whoever calls such code.
+
+const { inspect } = require('node:util');
+
+/**
+ * Held while the events of a delivery are read and while a parser is looked up for a query that is being
+ * written. Whatever would take slots, write commands or close a connection must wait until it is released:
+ * connection.js and dispatcher.js look here first, and use afterDelivery().
+ */
+const lock = { isHeld: false };
+
+/**
+ * @template T
+ * @param {() => T} callback may be the user's, in the middle of something
+ * @returns {T}
+ */
+function callLocked(callback) {
+  const { isHeld } = lock;
+  lock.isHeld = true;
+  try {
+    return callback();
+  } finally {
+    lock.isHeld = isHeld;
+  }
+}
+
+/**
+ * An uncaught exception, as of any callback that throws, once the driver is done with what it is doing.
+ * @param {unknown} thrown
+ */
+function throwLater(thrown) {
+  process.nextTick(() => {
+    throw thrown;
+  });
+}
+
+/** @param {() => void} callback whose exception is its own affair */
+function callApart(callback) {
+  try {
+    callback();
+  } catch (error) {
+    throwLater(error);
+  }
+}
+
+/**
+ * @template {(...parameters: any[]) => any} F
+ * @param {F | null | undefined} callback
+ * @returns {F | undefined} calls it, with its exceptions apart
+ */
+function apart(callback) {
+  if (typeof callback !== 'function') return callback ?? undefined;
+  return /** @type {F} */ (
+    /** @this {any} @param {any[]} parameters */
+    function callbackApart(...parameters) {
+      callApart(() => Reflect.apply(callback, this, parameters));
+    }
+  );
+}
+
+/**
+ * @param {unknown} thrown anything: its message may be a getter that throws, and not even a string
+ * @returns {string}
+ */
+function messageOf(thrown) {
+  try {
+    const message = /** @type {any} */ (thrown)?.message;
+    return String(message === undefined || message === '' ? thrown : message);
+  } catch {
+    return 'something that cannot be shown';
+  }
+}
+
+/**
+ * What was thrown, as the cause of an error of ours, unless that could not be printed with it.
+ * @param {unknown} thrown
+ */
+function causeOf(thrown) {
+  try {
+    inspect(new Error('', { cause: thrown }));
+    return thrown;
+  } catch {
+    return undefined;
+  }
+}
+
+module.exports = { apart, callApart, callLocked, causeOf, lock, messageOf, throwLater };
