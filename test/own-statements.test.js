@@ -66,7 +66,8 @@ describe('A connection that falls silent at a statement of our own', function ()
       name: 'BEGIN',
       at: 'BEGIN',
       act: (one) => one.transaction((tx) => insert(tx, 1)),
-      outcome: 'not-run',
+      // Behind a BEGIN that fails it would run without a transaction.
+      outcome: 'unknown',
       rows: [],
     },
     {
