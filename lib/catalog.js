@@ -18,6 +18,8 @@ const { OWN_DEFAULTS, Query } = require('./query');
 
 /** An answer is not believed for longer: others create functions too. */
 const MAX_AGE_MILLIS = 60_000;
+/** When an answer is older it is asked for again, if it is still of use. */
+const RENEW_MILLIS = MAX_AGE_MILLIS / 2;
 /** DDL that goes on and on does not make us ask more often. */
 const PAUSE_MILLIS = 1000;
 /** The server does not let us ask, or is not PostgreSQL. */
@@ -143,14 +145,6 @@ class Catalog {
   #epoch = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
-  #maxAgeMillis;
-  /** When an answer is older it is asked for again, if it is still of use. */
-  #renewMillis;
-
-  constructor(maxAgeMillis = MAX_AGE_MILLIS) {
-    this.#maxAgeMillis = maxAgeMillis;
-    this.#renewMillis = maxAgeMillis / 2;
-  }
 
   /**
    * When `names` are not known: asks for them if they are of use.
@@ -161,8 +155,8 @@ class Catalog {
   find(connection, isOfUse) {
     const now = performance.now();
     const last = this.#last;
-    if (last !== undefined && now - last.askedAt < this.#maxAgeMillis) {
-      this.#know(last, this.#maxAgeMillis, now);
+    if (last !== undefined && now - last.askedAt < MAX_AGE_MILLIS) {
+      this.#know(last, MAX_AGE_MILLIS, now);
       this.#ask(connection, now);
       return this.names;
     }
@@ -235,7 +229,7 @@ class Catalog {
     if (epoch !== this.#epoch) return;
     // As a rule nothing has changed, and no text has to be looked at again.
     const names = this.#last?.text === text ? this.#last.names : readNames(text);
-    this.#know({ names, text, askedAt }, this.#renewMillis, performance.now());
+    this.#know({ names, text, askedAt }, RENEW_MILLIS, performance.now());
   }
 
   /** Nothing is known then, or what was until it is too old. @param {unknown} error */
@@ -246,4 +240,4 @@ class Catalog {
   }
 }
 
-module.exports = { Catalog };
+module.exports = { Catalog, MAX_AGE_MILLIS };

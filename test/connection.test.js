@@ -251,7 +251,12 @@ describe('Connection', function () {
       const client = await newClient();
       for (let i = 0; i < 3; ++i) await client.query('select 1 as one');
       await client.query('begin');
-      await client.query("do $$ begin execute 'deallocate all'; end $$");
+      // In a function, where the text does not show it.
+      await client.query(
+        "create function pg_temp.forget() returns void language plpgsql as 'begin execute ''deallocate all''; end'",
+      );
+      for (let i = 0; i < 3; ++i) await client.query('select 1 as one');
+      await client.query('select pg_temp.forget()');
       await assert.rejects(client.query('select 1 as one'), { code: '26000' });
       await client.query('rollback');
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
