@@ -122,8 +122,7 @@ class Outbox {
       this.#isBlocked ||
       this.#solo !== undefined ||
       this.#guardEnd !== undefined ||
-      (work.runsSolo && this.#load.sent > 0) ||
-      this.#mustLearn(work) ||
+      (work.runsSolo && (this.#load.sent > 0 || this.#mustLearn(work))) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work)
@@ -204,7 +203,7 @@ class Outbox {
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
       if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
-      if (this.#mustLearn(first)) {
+      if (first.runsSolo && this.#mustLearn(first)) {
         this.learnTransactionStatus();
         return;
       }
@@ -292,7 +291,7 @@ class Outbox {
   /**
    * Whether a query must wait until it is known if it runs in a transaction. The Syncs in front of it
    * have not told while statements of our own were behind them.
-   * @param {Query | Batch} work
+   * @param {Query | Batch} work that has the connection to itself
    */
   #mustLearn(work) {
     return 'isRead' in work && this.#needsGuard(work) && this.#connection.transactionStatus === -1;
