@@ -351,14 +351,14 @@ class Connection {
     }
   }
 
-  /** Whether nobody can say yet if a transaction is open. */
+  /** Whether nobody can say yet if a transaction is open behind all that was submitted, what is held back included. */
   get mayBeInTransaction() {
-    return this.transactionStatus === -1 && this.hasTouchedTransaction;
+    return this.hasTouchedTransaction && (this.transactionStatus === -1 || this.inFlight > 0);
   }
 
-  /** @returns {Promise<void>} transactionStatus is known, or the connection closed */
+  /** @returns {Promise<void>} that can be said, or the connection is closed */
   async whenStatusKnown() {
-    while (this.transactionStatus === -1 && this.state !== 'closed') {
+    while (this.mayBeInTransaction && this.state !== 'closed') {
       await this.whenQuiet();
       if (this.transactionStatus === -1) await this.#outbox.learnTransactionStatus();
     }

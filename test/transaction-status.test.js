@@ -177,6 +177,19 @@ describe('While statements are in flight, the transaction', function () {
     assert.equal(await client.transaction(() => 'run'), 'run');
   });
 
+  it('begun by a statement that a cancel holds back refuses transaction()', async () => {
+    for (let i = 0; i < 20; ++i) {
+      const client = await newClient();
+      const cursor = client.cursor(ROWS);
+      await cursor.read(2);
+      await cursor.close();
+      client.query('begin');
+      const { error } = await outcomeOf(client.transaction((tx) => tx.query('select 1')));
+      assert.ok(error instanceof StatementRefusedError, String(error));
+      await client.end();
+    }
+  });
+
   it('waits for nothing where no statement can have begun one', async () => {
     const client = await newClient();
     const slow = client.query('select pg_sleep(0.2)');
