@@ -12,7 +12,7 @@ const { Query } = require('./query');
 const { Scanner, readCopyTarget } = require('./sql-scanner');
 const { splitStatements } = require('./split-statements');
 const { classifyStatement } = require('./statement-class');
-const { apart, messageOf, throwLater } = require('./user-code');
+const { apart, messageOf, emitApart } = require('./user-code');
 
 /**
  * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
@@ -114,14 +114,9 @@ class CopyFrom extends Writable {
     start();
   }
 
-  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  /** @override @param {[any, ...any[]]} parameters */
   emit(...parameters) {
-    try {
-      return super.emit(...parameters);
-    } catch (error) {
-      throwLater(error);
-      return true;
-    }
+    return emitApart(() => super.emit(...parameters));
   }
 
   /**
@@ -351,14 +346,9 @@ class CopyTo extends Readable {
     start();
   }
 
-  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  /** @override @param {[any, ...any[]]} parameters */
   emit(...parameters) {
-    try {
-      return super.emit(...parameters);
-    } catch (error) {
-      throwLater(error);
-      return true;
-    }
+    return emitApart(() => super.emit(...parameters));
   }
 
   onReady() {}

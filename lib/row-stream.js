@@ -5,7 +5,7 @@
 const { Readable, addAbortSignal } = require('node:stream');
 const { abortError } = require('./deadline');
 const { ParameterError } = require('./errors');
-const { throwLater } = require('./user-code');
+const { emitApart } = require('./user-code');
 
 /** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
 
@@ -30,14 +30,9 @@ class RowStream extends Readable {
     return this.#query.result?.fields ?? [];
   }
 
-  /** What a listener throws is not to stop the stream. @override @param {[any, ...any[]]} parameters */
+  /** @override @param {[any, ...any[]]} parameters */
   emit(...parameters) {
-    try {
-      return super.emit(...parameters);
-    } catch (error) {
-      throwLater(error);
-      return true;
-    }
+    return emitApart(() => super.emit(...parameters));
   }
 
   /** @param {any[]} rows */

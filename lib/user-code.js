@@ -48,6 +48,20 @@ function callApart(callback) {
 }
 
 /**
+ * What a listener throws does not stop the stream that emits.
+ * @param {() => boolean} emit
+ * @returns {boolean} as emit() has it
+ */
+function emitApart(emit) {
+  try {
+    return emit();
+  } catch (error) {
+    throwLater(error);
+    return true;
+  }
+}
+
+/**
  * @template {(...parameters: any[]) => any} F
  * @param {F | null | undefined} callback
  * @returns {F | undefined} calls it, with its exceptions apart
@@ -88,4 +102,4 @@ function causeOf(thrown) {
   }
 }
 
-module.exports = { apart, callApart, callLocked, causeOf, lock, messageOf, throwLater };
+module.exports = { apart, callApart, callLocked, causeOf, emitApart, lock, messageOf, throwLater };
