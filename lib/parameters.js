@@ -20,10 +20,11 @@ const MAX_SIZE = 0x3fffffff;
 const MESSAGE_OVERHEAD = 1024;
 const PARAMETER_OVERHEAD = 20;
 /**
- * libpq counts in 31 bits what it has not written yet, and may hold some megabytes of what was sent
- * before. The texts of one tick are one string.
+ * libpq counts in 31 bits what it has not written yet, and moves it as a whole after each partial
+ * write, so that twice as much takes four times as long: a batch is no larger than one message may
+ * be. The texts of one tick are one string.
  */
-const MAX_BATCH_SIZE = 2 ** 31 - (64 << 20);
+const MAX_BATCH_SIZE = MAX_SIZE;
 const MAX_BATCH_UNITS = constants.MAX_STRING_LENGTH - (2 << 20);
 
 /** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
@@ -164,7 +165,7 @@ function tooLargeError(options) {
 
 function batchTooLargeError() {
   return new ParameterError(
-    'the statements of the batch and their parameters are larger than 2 GB, or their texts than ' +
+    'the statements of the batch and their parameters are larger than 1 GB, or their texts than ' +
       '512 MB, which is more than can be sent together: make several batches of them',
   );
 }
