@@ -90,7 +90,7 @@ enum class Phase : int32_t { kParse = 0, kExecute = 1, kClose = 2, kSync = 3, kS
 
 enum class NotSentReason : int32_t {
   kConnectionGone = 0,  // detail: 1 when libpq may have sent a part of it
-  kNulByte = 1,  // detail: parameter index, -1 for the statement text
+  kNulByte = 1,         // detail: parameter index, -1 for the statement text
   kTooLarge = 2,
 };
 
