@@ -88,7 +88,12 @@ class TraceWriter {
 
   /** @param {Partial<QueryTrace>} fields */
   #write(fields) {
-    callApart(() => callLocked(() => Object.assign(this.trace, fields)));
+    // A subscriber may have frozen it, which is no exception of anybody's.
+    callApart(() =>
+      callLocked(() => {
+        for (const [name, value] of Object.entries(fields)) Reflect.set(this.trace, name, value);
+      }),
+    );
   }
 }
 

@@ -106,8 +106,6 @@ function callsKnownFunctionsOnly(text, names = NO_NAMES) {
       if (!isKnown || beforePrevious === '.' || names.calls.has(previous)) return false;
       if (previous === 'NEXTVAL' && !hasLiteralArgument(scanner)) return false;
     } else if (isName(token)) {
-      // U&"..." hides names.
-      if (token === '"' && previous === '&') return false;
       const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
       if (mayBeCut(name) || names.relations.has(name)) return false;
       if (previous === '.' && names.attributes.has(name)) return false;
@@ -115,7 +113,8 @@ function callsKnownFunctionsOnly(text, names = NO_NAMES) {
     beforePrevious = previous;
     previous = token;
   }
-  return true;
+  // Names written as U&"…", and literals that may end elsewhere.
+  return !scanner.isDoubtful;
 }
 
 /**

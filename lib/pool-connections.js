@@ -178,8 +178,12 @@ class PoolConnections {
   /** @param {Member} member */
   #onClosed(member) {
     if (!this.members.delete(member)) return;
-    // One that was never connected is still being counted as an attempt.
-    if (member.state === 'connecting') return;
+    // One that was never connected is still being counted as an attempt, or was told of when that failed:
+    // but end(), and whoever waits for its place, may have to wait until now.
+    if (member.state === 'connecting') {
+      this.#listener.onSettled();
+      return;
+    }
     this.unshare(member);
     this.#metrics.keep(member);
     this.#listener.onClosed(member);

@@ -5,6 +5,7 @@
 // `SELECT n`. What is not known to leave the schema alone counts as a change: that costs a Parse, and
 // the contrary error a wrong table. Called by statement-registry.js, once for each text.
 
+const { IntoFinder } = require('./select-into');
 const { Scanner, isWordStart } = require('./sql-scanner');
 
 /**
@@ -113,10 +114,9 @@ function changeOfCalls(text) {
 function changeOfPlanned(scanner, keyword) {
   const { text } = scanner;
   if ((keyword === 'SELECT' || keyword === 'WITH') && /\binto\b/i.test(text)) {
-    let previous = '';
-    for (let token = scanner.next(); token !== ''; previous = token, token = scanner.next()) {
-      if (token !== 'INTO' || previous === 'INSERT' || previous === 'MERGE') continue;
-      return changeOfInto(scanner);
+    const into = new IntoFinder(keyword);
+    for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+      if (into.add(token)) return changeOfInto(scanner);
     }
   }
   return changeOfCalls(text);

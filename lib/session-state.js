@@ -7,11 +7,12 @@
 // A name must stand in the text to be called. So a text without any of the names below is harmless,
 // and of the others only what the tokens show to be a literal, a comment or no call is.
 
+const { IntoFinder } = require('./select-into');
 const { Scanner, isWordStart } = require('./sql-scanner');
 
 /**
  * What was found: a kind of session state that the statement surely leaves behind, or 'maybe'.
- * @typedef {'advisory' | 'setting' | 'temporary' | 'remote'} Finding
+ * @typedef {'advisory' | 'setting' | 'seed' | 'temporary' | 'remote'} Finding
  */
 
 /** Far more than anyone writes by hand; a list of a million literals is not worth cutting into tokens. */
@@ -26,13 +27,16 @@ const ADVISORY_FUNCTIONS = new Set([
 /** Connections that dblink keeps for the session; not even DISCARD ALL closes them. */
 const REMOTE_FUNCTIONS = new Set(['DBLINK_CONNECT', 'DBLINK_CONNECT_U', 'DBLINK_OPEN']);
 
+/** Settings under another name: of random(), and of pg_trgm. Not even DISCARD ALL resets the first. */
+const SEED_FUNCTIONS = new Set(['SETSEED', 'SET_LIMIT']);
+
 /** A cheap test that most texts fail, before any token is cut. A name as U&"…" may be any of them. */
 const NAMES =
-  /pg_(?:try_)?advisory_(?:un)?lock|set_config|pg_settings|dblink_(?:connect|open)|u&"/i;
+  /pg_(?:try_)?advisory_(?:un)?lock|set_config|setseed|set_limit|pg_settings|dblink_(?:connect|open)|u&"/i;
 const MAY_BE_INTO = /\binto\b/i;
 const MAY_BE_TEMPORARY = /temp/i;
 
-/** They execute the text of a literal. */
+/** They execute a text, which may be put together from several or be a parameter. */
 const EXECUTES_TEXT = /query_to_xml|ts_stat|ts_rewrite|crosstab|connectby|xpath_table/i;
 
 /**
@@ -40,7 +44,9 @@ const EXECUTES_TEXT = /query_to_xml|ts_stat|ts_rewrite|crosstab|connectby|xpath_
  * session. EXECUTE takes any text; a U&'' or E'' literal may hold any word.
  */
 const IN_CODE =
-  /\b(?:set|reset|temp|temporary|pg_temp\w*|listen|unlisten|prepare|deallocate|discard|load|execute)\b|advisory|set_config|dblink|\b(?:u&|e)['"]/i;
+  /\b(?:set|reset|temp|temporary|pg_temp\w*|listen|unlisten|prepare|deallocate|discard|load|execute|setseed|set_limit)\b|advisory|set_config|dblink|\b(?:u&|e)['"]/i;
+/** A literal that goes on behind the end of a line may hold any word in two pieces. */
+const CONTINUES = /'\s*(?:--[^\n\r]*)?[\n\r]\s*'/;
 const OTHER_LANGUAGE = /\blanguage\b(?!\s+'?plpgsql\b)/i;
 
 /** A table of the session's own: pg_temp, or the number of one. */
@@ -88,10 +94,11 @@ function findSessionState(text, keyword) {
     MAY_BE_INTO.test(head) &&
     MAY_BE_TEMPORARY.test(head);
   const hasName = NAMES.test(text);
-  const found = hasName || mayBeInto ? findInTokens(head, isCode, mayBeInto) : null;
+  const into = mayBeInto ? new IntoFinder(keyword) : undefined;
+  const found = hasName || mayBeInto ? findInTokens(head, isCode, into) : null;
   if (found !== null) return found;
-  if (isCode) return IN_CODE.test(text) || OTHER_LANGUAGE.test(text) ? 'maybe' : null;
-  if (hasName && EXECUTES_TEXT.test(text)) return 'maybe';
+  if (EXECUTES_TEXT.test(text)) return 'maybe';
+  if (isCode) return isSuspicious(text) ? 'maybe' : null;
   if (text.length <= SCAN_LIMIT) return null;
   // The rest was not cut into tokens; a name may end where it begins.
   const rest = text.slice(SCAN_LIMIT - 64);
@@ -100,27 +107,40 @@ function findSessionState(text, keyword) {
   return isQuery && MAY_BE_INTO.test(text) && MAY_BE_TEMPORARY.test(rest) ? 'maybe' : null;
 }
 
+/** @param {string} code of a DO block, with what is around it */
+function isSuspicious(code) {
+  return IN_CODE.test(code) || OTHER_LANGUAGE.test(code) || CONTINUES.test(code);
+}
+
 /**
  * @param {string} text
  * @param {boolean} isCode the body in dollar quotes is code; in other statements it is data
- * @param {boolean} mayBeInto
+ * @param {IntoFinder | undefined} into
  * @returns {Finding | 'maybe' | null}
  */
-function findInTokens(text, isCode, mayBeInto) {
+function findInTokens(text, isCode, into) {
   const scanner = new Scanner(text);
   const outside = new Frame(false);
   /** @type {Frame[]} */
   const frames = [];
   let frame = outside;
   let previous = '';
-  let isUpdate = false;
+  /** The table of an UPDATE comes, or its schema. */
+  let isTarget = false;
   for (let name = scanner.nextName(isCode); name !== ''; name = scanner.nextName(isCode)) {
-    isUpdate = name === 'UPDATE' || (isUpdate && /^(?:ONLY|PG_CATALOG|\.|PG_SETTINGS)$/.test(name));
-    // A rule makes of it set_config(…, false).
-    if (isUpdate && name === 'PG_SETTINGS') return 'setting';
+    // A word is never the end of quotes.
+    const isQuoted = text[scanner.position - 1] === '"';
+    if (isTarget && name !== 'ONLY' && name !== '(' && name !== '.') {
+      isTarget = isBeforeDot(scanner);
+      // A rule makes of it set_config(…, false).
+      if (!isTarget && name === 'PG_SETTINGS') return 'setting';
+    }
+    if (name === 'UPDATE') isTarget = true;
+    if (into?.add(isQuoted ? '"' : name) && isIntoTemporary(scanner)) return 'temporary';
     if (name === '(' || name === '[') {
       if (name === '(' && ADVISORY_FUNCTIONS.has(previous)) return 'advisory';
       if (name === '(' && REMOTE_FUNCTIONS.has(previous)) return 'remote';
+      if (name === '(' && SEED_FUNCTIONS.has(previous)) return 'seed';
       frame.add(name);
       frames.push(frame);
       frame = new Frame(name === '(' && previous === 'SET_CONFIG');
@@ -129,9 +149,8 @@ function findInTokens(text, isCode, mayBeInto) {
       if (frame.isSetConfig && !frame.isLocal) return 'setting';
       frame = frames.pop() ?? outside;
     } else {
-      frame.add(name);
-      const isInto = mayBeInto && name === 'INTO' && previous !== 'INSERT' && previous !== 'MERGE';
-      if (isInto && isIntoTemporary(scanner)) return 'temporary';
+      // "true" is a name.
+      frame.add(isQuoted ? '"' : name);
     }
     previous = name;
   }
@@ -152,7 +171,11 @@ function readsTemporary(scanner) {
   let token = scanner.nextName();
   if (token === 'LOCAL' || token === 'GLOBAL') token = scanner.next();
   if (token === 'TABLE') token = scanner.nextName();
-  if (TEMPORARY_SCHEMA.test(token)) return isBeforeDot(scanner);
+  // A database may stand before the schema.
+  for (let name = token; isBeforeDot(scanner); name = scanner.nextName()) {
+    if (TEMPORARY_SCHEMA.test(name)) return true;
+    scanner.position += 1;
+  }
   if (token !== 'TEMP' && token !== 'TEMPORARY') return false;
   // `temp` may be the name of the table itself.
   const name = scanner.next();

@@ -32,7 +32,8 @@ const { Scanner, readCopyTarget } = require('./sql-scanner');
  * @property {string} keyword the leading keyword(s) in upper case, '' for an empty statement
  * @property {string | null} refusal what to tell someone who tries it on a shared connection
  * @property {boolean} touchesSession it may leave something behind in the session
- * @property {boolean} takesLocks it takes locks that last until the end of the session
+ * @property {boolean} outlastsRollback it takes, or may take, what no rollback gives back: locks of the session,
+ *   connections of dblink
  */
 
 const EXCLUSIVE =
@@ -81,13 +82,13 @@ function define(kind, keyword, reason, what = keyword) {
       `${REASONS[reason].why}. ${REASONS[reason].instead}.`
     : null;
   const touchesSession = kind === 'session';
-  const takesLocks = reason === 'advisory';
-  return Object.freeze({ kind, keyword, refusal, touchesSession, takesLocks });
+  const outlastsRollback = reason === 'advisory' || reason === 'remote';
+  return Object.freeze({ kind, keyword, refusal, touchesSession, outlastsRollback });
 }
 
 /** The same, and the session is to be reset after it. @param {StatementClass} statementClass */
 function touching(statementClass) {
-  return Object.freeze({ ...statementClass, touchesSession: true });
+  return Object.freeze({ ...statementClass, touchesSession: true, outlastsRollback: true });
 }
 
 const EMPTY = define('plain', '');
@@ -154,6 +155,9 @@ const BY_FINDING = {
   ),
   setting: perPlainKeyword((keyword) =>
     define('session', keyword, 'setting', 'set_config() for the session'),
+  ),
+  seed: perPlainKeyword((keyword) =>
+    define('session', keyword, 'setting', 'setseed() or set_limit()'),
   ),
   temporary: perPlainKeyword((keyword) =>
     define('session', keyword, 'temporary', 'SELECT INTO TEMPORARY'),

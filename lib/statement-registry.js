@@ -82,7 +82,7 @@ class StatementInfo {
     this.mayCommitInside =
       this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
     /** Locks of the session are no part of a transaction. */
-    this.outlastsRollback = classes.some(({ takesLocks }) => takesLocks);
+    this.outlastsRollback = classes.some(({ outlastsRollback }) => outlastsRollback);
     /** Parts of it may last though it fails, or its transaction is never committed. */
     this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
     /** What it costs the server, in ms; -1 while unknown. */

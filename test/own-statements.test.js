@@ -51,6 +51,14 @@ describe('A connection that falls silent at a statement of our own', function ()
   const options = (given) =>
     proxy.options({ query_timeout: QUERY_MILLIS, connectionTimeoutMillis: 5000, ...given });
 
+  it('at a query of onConnect, while the pool is being ended', async () => {
+    proxy.mute = { at: 'select 123' };
+    const pool = newPool(options({ max: 1, onConnect: (client) => client.query('select 123') }));
+    assert.equal((await errorOf(pool.query('select 1'))).outcome, 'not-run');
+    await inTime(pool.end());
+    assert.equal(pool.totalCount, 0);
+  });
+
   /** The pool has all of its connections again, and an end. */
   async function assertAlive(pool, max) {
     const clients = await inTime(Promise.all(Array.from({ length: max }, () => pool.connect())));

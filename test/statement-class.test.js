@@ -549,4 +549,50 @@ describe('classifyStatement', () => {
     const isKnown = fc.property(text, (sql) => kinds.includes(classifyStatement(sql).kind));
     await holds(isKnown, 3000);
   });
+
+  it('knows the INTO of a SELECT INTO by its place, whatever stands before it', () => {
+    for (const text of [
+      'select 1 as insert into temp t',
+      'select 1 insert into temp t',
+      'select 1 as merge into temporary table t',
+      'select 1 as "insert" into temp t',
+      'with x as (select 1) select (1) insert into temp t',
+      'select 1 a into postgres.pg_temp.t',
+      'explain (analyze) select 1 as insert into temp t',
+    ]) {
+      assert.equal(classifyStatement(text).kind, 'session', text);
+    }
+    for (const text of [
+      "with temp as (select 1) insert into t select 'temp'",
+      "with x as (insert into t values ('temp') returning a) select * from x",
+      "with x as (select 1), y as (merge into t using x on true when matched then delete) select 'temp'",
+    ]) {
+      assert.equal(classifyStatement(text).kind, 'plain', text);
+    }
+  });
+
+  it('refuses other spellings of what changes the session, and its seed', () => {
+    for (const text of [
+      "update only (pg_settings) set setting = '99kB' where name = 'work_mem'",
+      "update postgres.pg_catalog.pg_settings set setting = '99kB'",
+      `select set_config('work_mem', '99kB', "true") from (values (false)) v("true")`,
+      'select setseed(0.5)',
+      'select set_limit(0.9)',
+    ]) {
+      assert.equal(classifyStatement(text).kind, 'session', text);
+    }
+  });
+
+  it('has the session reset after what executes a text, or hides one', () => {
+    for (const text of [
+      "select query_to_xml($1, true, true, '')",
+      'select * from ts_stat($1)',
+      "do $x$ begin perform query_to_xml('select pg_adv' || 'isory_lock(1)', true, true, ''); end $x$",
+      "do 'begin perform pg_adv'\n'isory_lock(1); end'",
+      "do 'begin se'\r\n  't work_mem = 99; end'",
+    ]) {
+      const { kind, touchesSession, outlastsRollback } = classifyStatement(text);
+      assert.deepEqual([kind, touchesSession, outlastsRollback], ['alone', true, true], text);
+    }
+  });
 });

@@ -963,7 +963,8 @@ describe('Sync groups', function () {
       const outcomes = await settledAtOnce(MANY, (i) => pool.query(INSERT, [i]));
       for (const { status, reason } of outcomes) {
         assert.equal(status, 'rejected');
-        assert.equal(reason.outcome, 'not-run');
+        // The answers of such a connection prove nothing.
+        assert.equal(reason.outcome, 'unknown');
       }
       assert.deepEqual(await written(), []);
     });
@@ -973,7 +974,7 @@ describe('Sync groups', function () {
       pool.on('connect', (client) => client.query('begin'));
       const outcomes = settledAtOnce(MANY, (i) => pool.query(INSERT, [i]));
       await pool.end();
-      for (const { reason } of await outcomes) assert.equal(reason?.outcome, 'not-run');
+      for (const { reason } of await outcomes) assert.equal(reason?.outcome, 'unknown');
       assert.deepEqual(await written(), []);
     });
   });
