@@ -74,7 +74,9 @@ function defineReadPool(Pool, settingsOf) {
       if (typeof text !== 'object' || text === null || text.after === undefined) {
         return super.query(text, values, callback);
       }
-      const { after, ...query } = text;
+      const { after, ...own } = text;
+      // What templates for SQL make has these as getters of its class.
+      const query = { ...own, text: text.text, values: text.values, name: text.name };
       if (typeof values !== 'function' && values !== undefined) query.values = values;
       const given = typeof values === 'function' ? values : callback;
       const result = this.#queryAfter(query, after);

@@ -70,6 +70,18 @@ describe('A read after a position', function () {
     assert.deepEqual(rows, [{ one: 1 }]);
   });
 
+  it('takes the statement of a class that has its text as a getter', async () => {
+    const statement = new (class {
+      values = [5];
+      after = '0/0';
+      get text() {
+        return 'select $1::int as a';
+      }
+    })();
+    const { rows } = await newPair().read.query(statement);
+    assert.deepEqual(rows, [{ a: 5 }]);
+  });
+
   for (const how of [{ timeoutMillis: 300 }, { query_timeout: 300 }, {}]) {
     const name = Object.keys(how)[0] ?? 'the option query_timeout';
     it(`has one limit for all attempts: ${name}`, async () => {

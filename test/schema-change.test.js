@@ -63,6 +63,7 @@ describe('A text', () => {
       ...['do $$ begin set local search_path to a; end $$', 'deallocate all; select 1'],
     ],
     schema: [
+      ...['select 1 as insert into t', 'with w as (select 1) select (1) merge into t'],
       ...[
         'create table t (a int)',
         'create table t as select 1',

@@ -293,6 +293,22 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual(seen, ['create table t (i int)', 'insert into t values ($1)']);
   });
 
+  it('gets what a statement of a transaction was given, and no more', async () => {
+    const counts = [];
+    wrap((client, args, next) => {
+      counts.push(args.length);
+      return next(...args);
+    });
+    await newPool().transaction(async (tx) => {
+      await tx.query('select 1');
+      await tx.query('select $1::int', [1]);
+      await new Promise((resolve) => {
+        tx.query('select 1', resolve);
+      });
+    });
+    assert.deepEqual(counts, [1, 2, 2]);
+  });
+
   for (const isTraced of [false, true]) {
     const also = isTraced ? ', also when it is traced' : '';
     it(`shows in queryQueue what was asked last, which tells its wrapper what becomes of it${also}`, async () => {
