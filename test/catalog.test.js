@@ -419,7 +419,7 @@ describe('What the catalog of a database says', function () {
 
     /** @returns {(millis: number) => void} lets so much time pass; nothing else does */
     function stopTheClock() {
-      let now = performance.now();
+      let now = Math.ceil(performance.now());
       mock.timers.enable({ apis: ['setTimeout'] });
       mock.method(performance, 'now', () => now);
       return (millis) => {
