@@ -5,6 +5,7 @@
 const assert = require('node:assert/strict');
 const { Readable } = require('node:stream');
 const { setTimeout: delay } = require('node:timers/promises');
+const { isAnyArrayBuffer } = require('node:util/types');
 const fc = require('fast-check');
 const { ParameterError, StatementRefusedError } = require('..');
 const { newClient } = require('./support/connect');
@@ -452,9 +453,10 @@ describe('copyRows()', function () {
                 if (failure !== undefined) {
                   assert.notEqual(error, undefined, failure.message);
                 } else if (error !== undefined) {
-                  // Refused, instead of storing something else: bytes among texts.
+                  // Refused, instead of storing something else: bytes where values go as text, which they do
+                  // for types without a binary encoding of ours, and beside texts.
                   assert.ok(error instanceof ParameterError, String(error));
-                  assert.ok(typeof value === 'object' && rows.flat().includes(' 1 '));
+                  assert.ok(isAnyArrayBuffer(value) || ArrayBuffer.isView(value));
                 } else {
                   const stored = await seen('by_copy');
                   assert.deepEqual(stored.slice(-1), await seen('by_query'));
