@@ -117,7 +117,9 @@ describe('the live page', function () {
         const [queries, failed] = figures.queries;
         assert.equal(failed, 0);
         const [perSync, syncs] = figures['per-sync'];
-        assert.ok(perSync > 1, `${perSync} queries for each Sync`);
+        // The pool learns first what its texts cost, and asks the catalog what they do.
+        const isLast = figures === seen.at(-1);
+        assert.ok(isLast ? perSync > 1 : perSync >= 1, `${perSync} queries for each Sync`);
         const [perFlush, flushes, wakeups] = figures['per-flush'];
         assert.ok(perFlush > 1 && wakeups > 0, figures['per-flush'].join());
         for (const [ratio, count] of [
