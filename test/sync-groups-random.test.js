@@ -309,9 +309,10 @@ describe('Sync groups under random scripts', function () {
         for (const ticks of rounds) {
           const settled = [];
           for (const { kinds, special, at, turns } of ticks) {
-            const names = [...kinds];
+            // Those of one text share a Sync.
+            const names = kinds.flatMap((name) => [name, name, name]);
             const isMember = special in KINDS;
-            if (isMember) names.splice(at % names.length, 0, special);
+            if (isMember) names.splice(at % names.length, 0, special, special);
             mayBeLost ||= special === 'terminate' || special === 'end of its session';
             for (const name of names) issued.push(issue(pool, name, variant));
             ++variant;
