@@ -178,10 +178,10 @@ class PoolConnections {
   /** @param {Member} member */
   #onClosed(member) {
     if (!this.members.delete(member)) return;
-    // One that was never connected is still being counted as an attempt, or was told of when that failed:
-    // but end(), and whoever waits for its place, may have to wait until now.
     if (member.state === 'connecting') {
-      this.#listener.onSettled();
+      // As a rule it is still being counted as an attempt. Else end(), and whoever waits for its place,
+      // have to be told now that it is gone.
+      if (member.hasFailed) this.#listener.onSettled();
       return;
     }
     this.unshare(member);
