@@ -38,6 +38,8 @@ class PoolConnections {
   #metrics = new Metrics();
   /** @type {NodeJS.Timeout | undefined} */
   #sweepTimer = undefined;
+  /** close() was called: nobody waits any more. */
+  #isClosing = false;
 
   /**
    * @param {import('./options').Settings} settings
@@ -156,6 +158,7 @@ class PoolConnections {
 
   /** Closes what is not lent; what is being opened, too. */
   close() {
+    this.#isClosing = true;
     for (const member of [...this.shared]) this.retire(member);
     for (const member of [...this.members]) {
       if (member.state === 'connecting') member.connection.end();
@@ -179,9 +182,8 @@ class PoolConnections {
   #onClosed(member) {
     if (!this.members.delete(member)) return;
     if (member.state === 'connecting') {
-      // As a rule it is still being counted as an attempt. Else end(), and whoever waits for its place,
-      // have to be told now that it is gone.
-      if (member.hasFailed) this.#listener.onSettled();
+      // It is still being counted as an attempt; but end() has to be told that it is gone.
+      if (this.#isClosing) this.#listener.onSettled();
       return;
     }
     this.unshare(member);

@@ -21,8 +21,6 @@ class Member {
    * @type {'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving'}
    */
   state = 'connecting';
-  /** The attempt to connect it is over, in vain. */
-  hasFailed = false;
   /** Since when nothing has been in flight, as of the last sweep. */
   idleSince = Infinity;
   #settledAtSweep = -1;
