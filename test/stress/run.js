@@ -78,6 +78,8 @@ async function giveUp(hanging, outside) {
 }
 
 function end() {
+  console.log(journal.summary().join('\n'));
+  // Last, as logs are often kept only in part.
   if (journal.faultCount > 0) {
     console.log(journal.describeFaults());
     const more = ['pooler', 'only'].map((name) => (given[name] ? ` --${name} ${given[name]}` : ''));
@@ -86,7 +88,6 @@ function end() {
     );
     process.exitCode = 1;
   }
-  console.log(journal.summary().join('\n'));
   console.log(`${journal.faultCount} faults, seed ${seed}`);
 }
 
