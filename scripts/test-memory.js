@@ -34,6 +34,14 @@ function findLibrary(library) {
   return file;
 }
 
+/**
+ * What both runs under AddressSanitizer have. It follows __tls_get_addr() to find the blocks of dynamic
+ * thread-local storage, and of one that begins 16 bytes behind a page (1 of 256) it believes that glibc
+ * 2.19 has written a header before it: it scanned from 0x4540 on, and ended with "Tracer caught signal
+ * 11". The blocks come from malloc() and are found without.
+ */
+const ASAN_OPTIONS = 'exitcode=99:fast_unwind_on_malloc=0:intercept_tls_get_addr=0';
+
 /** @type {Record<string, () => Checker>} */
 const CHECKERS = {
   sanitizers: () => ({
@@ -41,12 +49,12 @@ const CHECKERS = {
     command: [process.execPath],
     env: {
       LD_PRELOAD: [findLibrary('libasan.so'), findLibrary('libubsan.so')].join(':'),
-      ASAN_OPTIONS: 'detect_leaks=1:exitcode=99:fast_unwind_on_malloc=0',
+      ASAN_OPTIONS: `detect_leaks=1:${ASAN_OPTIONS}`,
       UBSAN_OPTIONS: 'print_stacktrace=1',
     },
     config: path.join(SUPPORT, 'sanitizers.mocharc.js'),
     before: {
-      env: { ASAN_OPTIONS: 'detect_leaks=0:exitcode=99:fast_unwind_on_malloc=0' },
+      env: { ASAN_OPTIONS: `detect_leaks=0:${ASAN_OPTIONS}` },
       config: path.join(SUPPORT, 'hostile.mocharc.js'),
     },
   }),

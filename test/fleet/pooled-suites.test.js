@@ -6,6 +6,7 @@
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
 const path = require('node:path');
+const { quote } = require('../support/child-mocha');
 const { KINDS, startPooler, startServerBehind } = require('../support/poolers');
 
 const ROOT = path.join(__dirname, '..', '..');
@@ -60,7 +61,7 @@ describe('through PgBouncer', function () {
         const { code, output } = await runNode([mocha, 'test/attribution.test.js', ...without], {
           DATABASE_URL: pooler.connectionString,
         });
-        assert.equal(code, 0, output);
+        assert.equal(code, 0, quote(output));
       } finally {
         await pooler.stop();
         await server.stop();
@@ -72,7 +73,7 @@ describe('through PgBouncer', function () {
     it(`${pooler}: the model test finds nothing`, async () => {
       const args = ['--seconds', '8', '--pooler', pooler];
       const { code, output } = await runNode(['test/stress/run.js', ...args]);
-      assert.equal(code, 0, output);
+      assert.equal(code, 0, quote(output));
     });
   }
 });

@@ -14,6 +14,15 @@ const IN_CHILD = 'PG_CONDUIT_TEST_CHILD';
 const inChild = process.env[IN_CHILD] !== undefined;
 
 /**
+ * What another run has printed, as a part of ours: who counts the lines "N passing" must not take its
+ * for ours.
+ * @param {string} output
+ */
+function quote(output) {
+  return output.replaceAll(/^/gm, '| ');
+}
+
+/**
  * @param {string[]} files
  * @param {{ nodeOptions?: string[], env?: Record<string, string> }} circumstances
  * @returns {Promise<string>} what mocha has printed
@@ -30,8 +39,10 @@ async function runSpecs(files, { nodeOptions = [], env = {} }) {
     );
     return stdout;
   } catch (error) {
-    throw new Error(`tests have failed there:\n${error.stdout ?? error.message}`, { cause: error });
+    throw new Error(`tests have failed there:\n${quote(error.stdout ?? error.message)}`, {
+      cause: error,
+    });
   }
 }
 
-module.exports = { inChild, runSpecs };
+module.exports = { inChild, quote, runSpecs };
