@@ -90,7 +90,7 @@ class Journal {
 
   /** The faults and what led to them. */
   describeFaults() {
-    const lines = [];
+    const lines = ['What was done to connections at last:', ...this.weather.slice(-40).map(indent)];
     /** @type {Set<Entry | undefined>} */
     const told = new Set([undefined]);
     for (const { message, entry } of this.faults) {
@@ -100,7 +100,6 @@ class Journal {
     }
     const more = this.faultCount - this.faults.length;
     if (more > 0) lines.push(`and ${more} more`);
-    lines.push('What was done to connections at last:', ...this.weather.slice(-40).map(indent));
     return lines.join('\n');
   }
 
