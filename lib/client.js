@@ -141,7 +141,8 @@ class Client extends EventEmitter {
           ...message,
         }),
     });
-    this.#transactions = new TransactionGate(this, this.#connection, registry);
+    const isWrapped = () => this.query !== plainQuery;
+    this.#transactions = new TransactionGate(this, this.#connection, registry, isWrapped);
   }
 
   /**

@@ -107,8 +107,17 @@ class Cursor {
     return this.#rows.splice(0, count);
   }
 
-  /** @returns {Promise<void>} the connection may be used again; read() gives no rows any more */
-  async close() {
+  /**
+   * As in pg-cursor those reads get their rows that were asked for before.
+   * @returns {Promise<void>} the connection may be used again; read() gives no rows any more
+   */
+  close() {
+    const closed = this.#last.then(() => this.#close());
+    this.#last = closed;
+    return closed;
+  }
+
+  async #close() {
     this.#rows = [];
     this.#error = undefined;
     this.#end(undefined);

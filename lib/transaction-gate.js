@@ -4,6 +4,7 @@
 // pass; runs them, and runs them again. Each client has one; called by client.js,
 // and by pool.js when a client goes back.
 
+const { AsyncLocalStorage } = require('node:async_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
 const { DatabaseError } = require('./errors');
 const { TransactionScope } = require('./transaction-scope');
@@ -26,8 +27,16 @@ const FIRST_BACKOFF_MILLIS = 10;
 const MAX_BACKOFF_MILLIS = 200;
 const MAX_CAUSES = 10;
 
+/**
+ * Whose statement a tool that has wrapped client.query() is working on: it may await something before it
+ * passes the statement on. Made for the first tool, as it costs every promise of the process something.
+ * @type {AsyncLocalStorage<Scope> | undefined}
+ */
+let handed;
+
 class TransactionGate {
   #client;
+  #isWrapped;
   /** The attempt at the transaction that is under way. @type {TransactionScope | undefined} */
   #scope = undefined;
   /** Whose statement the client is being given. @type {Scope | undefined} */
@@ -39,9 +48,11 @@ class TransactionGate {
    * @param {Client} client
    * @param {Connection} connection
    * @param {StatementRegistry} registry
+   * @param {() => boolean} isWrapped whether somebody has wrapped query() of the client
    */
-  constructor(client, connection, registry) {
+  constructor(client, connection, registry, isWrapped) {
     this.#client = client;
+    this.#isWrapped = isWrapped;
     this.connection = connection;
     this.registry = registry;
   }
@@ -51,10 +62,16 @@ class TransactionGate {
    * @returns {Error | undefined} why it must not
    */
   admit(work) {
-    const speaker = this.#speaker;
+    const speaker = this.#speaker ?? this.#handedBy;
     if (speaker === undefined) return this.#scope === undefined ? undefined : clientError();
     // The batch of a query was asked.
     return 'batch' in work && work.batch !== undefined ? undefined : speaker.admit(work);
+  }
+
+  /** Whose statement comes by way of a wrapper. */
+  get #handedBy() {
+    const scope = handed?.getStore();
+    return scope?.gate === this ? scope : undefined;
   }
 
   /**
@@ -63,6 +80,10 @@ class TransactionGate {
    * @param {(client: Client) => T} statement
    */
   speak(scope, statement) {
+    if (this.#isWrapped()) {
+      handed ??= new AsyncLocalStorage();
+      return handed.run(scope, () => statement(this.#client));
+    }
     this.#speaker = scope;
     try {
       return statement(this.#client);

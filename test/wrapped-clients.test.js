@@ -293,6 +293,36 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual(seen, ['create table t (i int)', 'insert into t values ($1)']);
   });
 
+  it('may wait before it passes on a statement of a transaction', async () => {
+    wrap(async (client, args, next) => {
+      await delay(5);
+      return next(...args);
+    });
+    const pool = newPool({ max: 1 });
+    /** @type {any} */
+    let late;
+    await pool.transaction(async (tx) => {
+      const answers = await Promise.all([tx.query(one), tx.query('select 2 as i')]);
+      assert.deepEqual(
+        answers.map(({ rows }) => rows[0].i),
+        [1, 2],
+      );
+      await tx.transaction(async (inner) => {
+        await inner.query('select 3');
+      });
+      // By then the transaction has ended: it is not run outside of it.
+      late = tx.query('select 4').catch((error) => error);
+    });
+    assert.equal((await late).code, 'ERR_PG_CONDUIT_TRANSACTION_ENDED');
+    const client = await pool.connect();
+    await client.transaction(async (tx) => {
+      await tx.query('select 5');
+      // Who does not ask by the transaction is not in it.
+      await assert.rejects(client.query('select 6'), /transaction/);
+    });
+    client.release();
+  });
+
   it('gets what a statement of a transaction was given, and no more', async () => {
     const counts = [];
     wrap((client, args, next) => {
