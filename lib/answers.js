@@ -10,6 +10,7 @@ const {
   openTransactionError,
   poisonedError,
 } = require('./connection-errors');
+const { afterDelivery } = require('./after-delivery');
 const { ConnectionError, DatabaseError } = require('./errors');
 const outcome = require('./outcome');
 
@@ -117,7 +118,7 @@ class Answers {
   }
 
   #askFormatsSoon() {
-    this.#connection.afterDelivery(() => this.#outbox.formats.ask());
+    afterDelivery(() => this.#outbox.formats.ask());
   }
 
   /** @param {SyncGroup} group @param {number} transactionStatus */
@@ -225,7 +226,7 @@ class Answers {
     if (this.poison !== undefined) return;
     this.poison = poison;
     const connection = this.#connection;
-    connection.afterDelivery(() => {
+    afterDelivery(() => {
       if (connection.state === 'closed') return;
       this.#owner.onLost(poison());
       connection.destroy();

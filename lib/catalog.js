@@ -6,6 +6,7 @@
 // keeps from sharing a Sync, and asked again. Owned by statement-registry.js, used by
 // sync-candidates.js.
 
+const { afterDelivery } = require('./after-delivery');
 const { watch } = require('./deadline');
 const { DatabaseError } = require('./errors');
 const { KNOWN_NAMES } = require('./known-functions');
@@ -196,7 +197,7 @@ class Catalog {
     this.#isAsking = true;
     this.#notBefore = now + PAUSE_MILLIS;
     // Whoever made it necessary is just being sent.
-    connection.afterDelivery(() => this.#send(connection));
+    afterDelivery(() => this.#send(connection));
   }
 
   /** @param {Connection} connection */

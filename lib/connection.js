@@ -17,7 +17,10 @@ const {
   silentError,
   terminatedError,
 } = require('./connection-errors');
-const delivery = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
+const { addConnection, newConnectionId, removeConnection } = require('./slots');
+// What the addon calls.
+require('./delivery');
 const { traceConnect } = require('./diagnostics');
 const { DatabaseError, StatementRefusedError, copyError, isFatal } = require('./errors');
 const { Handshake } = require('./handshake');
@@ -112,7 +115,7 @@ class Connection {
     this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
-    this.id = delivery.newConnectionId();
+    this.id = newConnectionId();
     this.#native = new binding.Connection(this.id);
     /** Of the driver's own statements. */
     this.ownDeadline = new OwnDeadline(
@@ -166,7 +169,7 @@ class Connection {
    */
   async connect() {
     this.state = 'connecting';
-    delivery.addConnection(this);
+    addConnection(this);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;
@@ -185,7 +188,7 @@ class Connection {
     this.state = 'ready';
     this.load.headSince = performance.now();
     this.#handshake?.succeed();
-    delivery.afterDelivery(() => {
+    afterDelivery(() => {
       this.#outbox.formats.begin();
       this.#outbox.sendHeld();
     });
@@ -485,11 +488,6 @@ class Connection {
     return this.#native.putCopyData(data);
   }
 
-  /** @param {() => void} callback */
-  afterDelivery(callback) {
-    delivery.afterDelivery(callback);
-  }
-
   /**
    * A parser of the user's asks for it, in the middle of a delivery or of what is being written.
    * @template T
@@ -498,7 +496,7 @@ class Connection {
    */
   #whenUnlocked(action) {
     return new Promise((resolve) => {
-      delivery.afterDelivery(() => resolve(/** @type {any} */ (action())));
+      afterDelivery(() => resolve(/** @type {any} */ (action())));
     });
   }
 
@@ -593,12 +591,12 @@ class Connection {
 
   afterSettling() {
     if (this.#givenUp.size > 0) this.#dropUnlessAnswered();
-    if (this.#outbox.isHolding) delivery.afterDelivery(() => this.#outbox.sendHeld());
+    if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
     if (this.cancellation !== undefined) {
-      delivery.afterDelivery(() => this.cancellation?.advance());
+      afterDelivery(() => this.cancellation?.advance());
     }
     if (this.inFlight === 0) {
-      if (this.state === 'ending') delivery.afterDelivery(() => this.#finish());
+      if (this.state === 'ending') afterDelivery(() => this.#finish());
       if (this.#idleWaiters.length > 0) this.#tellIdle();
     }
     this.#owner.onSettled();
@@ -680,7 +678,7 @@ class Connection {
     this.transactionStatus = 0;
     this.#native.close();
     this.#outbox.statements.lost();
-    delivery.removeConnection(this);
+    removeConnection(this);
     clearTimeout(this.#dropTimer);
     this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);

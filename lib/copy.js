@@ -6,7 +6,7 @@
 
 const { Readable, Writable } = require('node:stream');
 const { assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./errors');
 const { Query } = require('./query');
 const { Scanner, readCopyTarget } = require('./sql-scanner');

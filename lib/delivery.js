@@ -1,175 +1,21 @@
 'use strict';
 
-// Reads what the addon delivers once for each turn of the event loop, and hands
-// every event to the query or the connection that it belongs to. Also keeps the
-// two tables of numbers by which the addon names them: slots (queries in flight)
-// and connection ids. Used by connection.js.
+// Reads what the addon delivers once for each turn of the event loop, and hands every event to what stands in
+// its slot, or to its connection. Loaded by connection.js.
 
-const { randomBytes } = require('node:crypto');
+const { runDelivery } = require('./after-delivery');
+const { JSON_GUARD, cells, chunk, readDiagnostics, readText, setCells } = require('./arena');
 const binding = require('./binding');
 const { Shape, Field } = require('./row-builder');
+const { connections, freeSlot, slots } = require('./slots');
 const { tick, endTick } = require('./tick-buffer');
-const { callApart, lock, throwLater } = require('./user-code');
+const { throwLater } = require('./user-code');
 const { event, shapeFieldInts } = require('./wire-format');
 
-/**
- * @typedef {import('./query').Query} Query
- * @typedef {import('./connection').Connection} Connection
- * @typedef {Readonly<Record<string, string>>} Diagnostics
- *
- * What stands in a slot.
- * @typedef {Query | import('./sync-groups').SyncGroup | import('./query').Housekeeping} Entry
- */
-
-const NO_BYTES = Buffer.alloc(0);
-
-/** @type {(Entry | undefined)[]} */
-const slots = [];
-/** @type {number[]} */
-const freeSlots = [];
-
-/** @param {Entry} entry @returns {number} */
-function takeSlot(entry) {
-  const slot = freeSlots.length > 0 ? /** @type {number} */ (freeSlots.pop()) : slots.length;
-  slots[slot] = entry;
-  return slot;
-}
-
-/**
- * Only when no event for the slot can come any more: after its Sync, its
- * connection's loss, or a rollback of what was written.
- * @param {number} slot
- */
-function freeSlot(slot) {
-  slots[slot] = undefined;
-  freeSlots.push(slot);
-}
-
-/** @param {number} slot */
-function entryAt(slot) {
-  return slots[slot];
-}
-
-/**
- * From connect() until they are closed. An open connection lives although nobody refers to its
- * client: its session may hold locks, or be listened to.
- * @type {Map<number, Connection>}
- */
-const connections = new Map();
-let nextConnectionId = 1;
-
-/** @returns {number} for one connection, never used twice */
-function newConnectionId() {
-  return nextConnectionId++;
-}
-
-/** @param {Connection} connection */
-function addConnection(connection) {
-  connections.set(connection.id, connection);
-}
-
-/** @param {Connection} connection that is closed: of what still comes for it, its queries are told */
-function removeConnection(connection) {
-  connections.delete(connection.id);
-}
+/** @typedef {import('./slots').SlotEntry} SlotEntry */
 
 /** @type {Map<number, Shape>} */
 const shapes = new Map();
-
-/** @type {import('./row-builder').Cells} */
-const cells = {
-  int32: new Int32Array(0),
-  float64: new Float64Array(0),
-  bigInt64: new BigInt64Array(0),
-};
-
-/** The chunk that texts of the current events point into. */
-const chunk = {
-  ascii: '',
-  wide: '',
-  /** @type {Buffer} */
-  bytes: NO_BYTES,
-  jsonText: '',
-  /** @type {unknown[] | null | undefined} undefined: not parsed yet; null: cannot be */
-  jsonValues: undefined,
-
-  /**
-   * All JSON of a chunk is parsed at once; should one value be unreadable, each
-   * by itself, so that only its own query fails.
-   * @param {number} index
-   * @param {number} offset
-   * @param {number} length
-   */
-  json(index, offset, length) {
-    if (this.jsonValues === undefined) this.jsonValues = parseJsonArray(this.jsonText);
-    if (this.jsonValues !== null) return this.jsonValues[index];
-    return JSON.parse(this.jsonText.substring(offset, offset + length));
-  },
-
-  /**
-   * @param {string | undefined} ascii
-   * @param {string | undefined} wide
-   * @param {string | undefined} json
-   * @param {Buffer | undefined} bytes
-   */
-  set(ascii, wide, json, bytes) {
-    this.ascii = ascii ?? '';
-    this.wide = wide ?? '';
-    this.jsonText = json ?? '';
-    this.jsonValues = undefined;
-    this.bytes = bytes ?? NO_BYTES;
-  },
-};
-
-/**
- * Stands between the JSON of different queries. A server that knew it could send what is no JSON and
- * take values of others along, which may come from other servers.
- * Short, so that V8 makes no new string of each.
- */
-const JSON_GUARD = randomBytes(6).toString('base64');
-
-/**
- * @param {string} text an array, guards among its values, that ends in the count of its guards and
- *   that of values and guards
- * @returns {unknown[] | null} null when a value is not JSON, or is more than one value
- */
-function parseJsonArray(text) {
-  try {
-    const values = JSON.parse(text);
-    const count = values.pop();
-    let guards = values.pop();
-    if (values.length !== count) return null;
-    for (let index = 1; guards > 0 && index < count; ++index) {
-      if (values[index] === JSON_GUARD) --guards;
-    }
-    return guards === 0 ? values : null;
-  } catch {
-    return null;
-  }
-}
-
-/** @param {number} at index of a text's two ints */
-function readText(at) {
-  const offset = cells.int32[at];
-  const length = cells.int32[at + 1];
-  return offset >= 0
-    ? chunk.ascii.substring(offset, offset + length)
-    : chunk.wide.substring(~offset, ~offset + length);
-}
-
-/**
- * @param {number} at index of the field count
- * @returns {Diagnostics}
- */
-function readDiagnostics(at) {
-  /** @type {Record<string, string>} */
-  const fields = {};
-  for (let left = cells.int32[at]; left > 0; --left) {
-    fields[String.fromCharCode(cells.int32[at + 1])] = readText(at + 2);
-    at += 3;
-  }
-  return fields;
-}
 
 /** @param {number} at index of the event */
 function addShape(at) {
@@ -195,45 +41,19 @@ function addShape(at) {
   return 3 + count * shapeFieldInts;
 }
 
-/** What is to be done when all events of a delivery are read. @type {(() => void)[]} */
-const afterwards = [];
-
-/**
- * Runs `callback` after the current delivery's last event: nothing that takes
- * slots or writes commands may run in the middle of it. What one callback throws is
- * an uncaught exception, and keeps no other from being run.
- * @param {() => void} callback
- */
-function afterDelivery(callback) {
-  if (isDelivering) afterwards.push(callback);
-  else queueMicrotask(callback);
-}
-
-let isDelivering = false;
-
 /**
  * What the addon calls.
  * @param {Parameters<typeof readEvents>} parameters
  */
 function deliver(...parameters) {
-  isDelivering = true;
-  lock.isHeld = true;
-  try {
-    readEvents(...parameters);
-  } finally {
-    lock.isHeld = false;
-    // These may add to the list.
-    for (let index = 0; index < afterwards.length; ++index) callApart(afterwards[index]);
-    afterwards.length = 0;
-    isDelivering = false;
-  }
+  runDelivery(() => readEvents(...parameters));
 }
 
 /** The event that is being read. */
 let eventAt = 0;
-/** @type {Entry[]} */
+/** @type {SlotEntry[]} */
 const NOBODY = [];
-/** Whose slots the event has freed, so that nobody else knows them any more. @type {Entry | Entry[]} */
+/** Whose slots the event has freed, so that nobody else knows them any more. @type {SlotEntry | SlotEntry[]} */
 let freed = NOBODY;
 
 /**
@@ -247,11 +67,7 @@ let freed = NOBODY;
  * @param {any[] | undefined} more the chunks after the first, four parts each
  */
 function readEvents(ints, firstCell, inbox, ascii, wide, json, bytes, more) {
-  if (inbox !== undefined) {
-    cells.int32 = new Int32Array(inbox);
-    cells.float64 = new Float64Array(inbox);
-    cells.bigInt64 = new BigInt64Array(inbox);
-  }
+  if (inbox !== undefined) setCells(inbox);
   const now = performance.now();
   chunk.set(ascii, wide, json, bytes);
   for (eventAt = 0; eventAt < ints;) {
@@ -513,7 +329,7 @@ function notSent(slot, reason, detail) {
 function lost(at) {
   const { int32 } = cells;
   const count = int32[at + 4];
-  /** @type {Query[]} */
+  /** @type {SlotEntry[]} */
   const queries = [];
   freed = queries;
   for (let index = 0; index < count; ++index) {
@@ -530,13 +346,3 @@ function lost(at) {
 }
 
 binding.setup(tick, deliver, JSON.stringify(JSON_GUARD), endTick);
-
-module.exports = {
-  takeSlot,
-  freeSlot,
-  entryAt,
-  newConnectionId,
-  addConnection,
-  removeConnection,
-  afterDelivery,
-};

@@ -8,7 +8,7 @@
 // Marked experimental in Node 20; APM tools use it all the same.
 // eslint-disable-next-line n/no-unsupported-features/node-builtins
 const { tracingChannel } = require('node:diagnostics_channel');
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { QueuedQuery } = require('./pg/query-queue');
 const { callApart, callLocked } = require('./user-code');
 

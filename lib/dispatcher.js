@@ -9,7 +9,7 @@ const { AsyncResource } = require('node:async_hooks');
 
 const { Client, plainQuery, transactionsOf } = require('./client');
 const { isTransient } = require('./connection-errors');
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { PoolError, copyError } = require('./errors');
 const { PoolConnections } = require('./pool-connections');
 const { lock } = require('./user-code');

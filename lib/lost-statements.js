@@ -5,7 +5,7 @@
 // nobody has taken away. None are made any more, for the whole pool or client. Owned by
 // prepared-statements.js.
 
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { OwnQuery } = require('./own-statements');
 
 /**

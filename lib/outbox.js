@@ -7,12 +7,14 @@
 const { Batch } = require('./batch');
 const { BytesGoneError } = require('./bytes');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
-const delivery = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
+const { freeSlot, takeSlot } = require('./slots');
 const { ParameterError } = require('./errors');
 const { Gathering } = require('./gathering');
 const { tooLargeError } = require('./parameters');
 const { PreparedStatements } = require('./prepared-statements');
-const { Housekeeping } = require('./query');
+
+const { Housekeeping } = require('./housekeeping');
 const { SessionFormats } = require('./session-formats');
 const { SyncCandidates } = require('./sync-candidates');
 const { SyncGroup, SyncWriter } = require('./sync-groups');
@@ -283,7 +285,7 @@ class Outbox {
       this.#whenNoAsides = undefined;
       signal();
     };
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
+    const slot = takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.syncs.endAlone(slot);
   }
@@ -375,7 +377,7 @@ class Outbox {
     this.syncs.forget(query);
     if (this.#whenPipelining.length === 0) return;
     for (const write of this.#whenPipelining.splice(0)) {
-      delivery.afterDelivery(() => this.whenPipelining(write));
+      afterDelivery(() => this.whenPipelining(write));
     }
   }
 
@@ -395,7 +397,7 @@ class Outbox {
       query.sharesSync = false;
       this.#bytesInFlight -= query.size;
     }
-    delivery.afterDelivery(() => {
+    afterDelivery(() => {
       // It will have the connection to itself again.
       if (queries.some((query) => this.#isSolo(query))) this.#solo = undefined;
       if (!this.#canSend) {
@@ -458,7 +460,7 @@ class Outbox {
     }
     this.#connection.transactionStatus = -1;
     this.statements.sent(query);
-    query.slot = delivery.takeSlot(query);
+    query.slot = takeSlot(query);
     query.trace?.sent(this.#connection);
     if (query.info.changesFormats) this.formats.onSend(query);
     // Behind what was written so far.
@@ -495,7 +497,7 @@ class Outbox {
     this.#bytesInFlight += query.size;
     query.statement = this.statements.choose(query);
     this.statements.sent(query);
-    query.slot = delivery.takeSlot(query);
+    query.slot = takeSlot(query);
     query.trace?.sent(this.#connection);
   }
 
@@ -506,7 +508,7 @@ class Outbox {
   #undo(queries, cause) {
     ticks.rollback();
     for (const query of queries) {
-      delivery.freeSlot(query.slot);
+      freeSlot(query.slot);
       this.statements.notSent(query);
       if (query.info.changesFormats) this.formats.onAnswered(query);
     }

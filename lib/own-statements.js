@@ -4,7 +4,7 @@
 // statement) and their deadline. Callers have theirs in deadline.js; no caller can set one for these.
 // connection.js has one OwnDeadline for each connection and gives the connection up when it has passed.
 
-const delivery = require('./delivery');
+const { entryAt } = require('./slots');
 const { OWN_DEFAULTS, Query } = require('./query');
 const { TimeLimit } = require('./time-limit');
 
@@ -94,14 +94,14 @@ class OwnDeadline {
       this.#arm(Math.ceil(Math.min(left, ownMillis(this.#queryMillis))));
       return;
     }
-    const entry = head && delivery.entryAt(head.slot);
+    const entry = head && entryAt(head.slot);
     this.stop();
-    this.#onSilent(entry !== undefined && 'text' in entry ? entry.text : '', limit);
+    this.#onSilent(entry !== undefined && 'text' in entry ? String(entry.text) : '', limit);
   }
 
   /** @param {number} slot @returns {number} milliseconds, Infinity for what is not ours */
   #limitOf(slot) {
-    const entry = delivery.entryAt(slot);
+    const entry = entryAt(slot);
     // A Sync that nobody waits for is ours.
     if (entry !== undefined && !entry.isOwn) return Infinity;
     // Its neighbours may have more time than `query_timeout` says.

@@ -6,7 +6,7 @@
 // affair, which is told of every change.
 
 const { Backoff } = require('./backoff');
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { toFailure } = require('./hook-failure');
 const { Metrics } = require('./metrics');
 const { Member } = require('./pool-member');

@@ -4,10 +4,12 @@
 // prepared, and when a statement is closed. statement-cache.js keeps the books;
 // the commands are written here. Used by connection.js.
 
-const delivery = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
+const { takeSlot } = require('./slots');
 const { DatabaseError } = require('./errors');
 const { LostStatements } = require('./lost-statements');
-const { Housekeeping } = require('./query');
+
+const { Housekeeping } = require('./housekeeping');
 const { isTagOfDdl } = require('./schema-change');
 const { SchemaWatch } = require('./schema-watch');
 const { StatementCache } = require('./statement-cache');
@@ -289,7 +291,7 @@ class PreparedStatements {
 
   /** @param {Statement} statement */
   #closeSoon(statement) {
-    delivery.afterDelivery(() => this.#connection.whenPipelining(() => this.#close(statement)));
+    afterDelivery(() => this.#connection.whenPipelining(() => this.#close(statement)));
   }
 
   /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */
@@ -298,7 +300,7 @@ class PreparedStatements {
     if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
     statement.isClosed = true;
     // Nobody waits for it, but its Sync must find its slot.
-    const slot = delivery.takeSlot(new Housekeeping(this.#connection, 'DEALLOCATE'));
+    const slot = takeSlot(new Housekeeping(this.#connection, 'DEALLOCATE'));
     ticks.writeClose(id, slot, statement.id);
     this.#syncs.endAlone(slot);
   }

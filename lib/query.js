@@ -8,6 +8,7 @@ const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
+const { SlotEntry } = require('./slots');
 const { ownTypes } = require('./types');
 const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
@@ -36,17 +37,13 @@ const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
-class Query {
-  /** @type {any} the Connection, once it is submitted to one */
-  connection = undefined;
+class Query extends SlotEntry {
   /** @type {StatementInfo} */
   // @ts-expect-error not before it is submitted
   info = undefined;
   slot = -1;
   /** @type {import('./batch').Batch | undefined} */
   batch = undefined;
-  /** The Sync group that it is sent in. @type {import('./sync-groups').SyncGroup | undefined} */
-  group = undefined;
   /** Whether it may be a member of one. */
   sharesSync = false;
   /** It was a member of one that failed. */
@@ -116,6 +113,7 @@ class Query {
    * @param {QueryDefaults} defaults
    */
   constructor(text, parameters, options, defaults) {
+    super();
     this.text = text;
     this.parameters = parameters;
     this.size = sizeInFlight(text, parameters);
@@ -138,11 +136,6 @@ class Query {
     this.promise = new Promise((resolve) => {
       this.settle = resolve;
     });
-  }
-
-  /** Whether it is the driver's own: own-statements.js has its deadline. */
-  get isOwn() {
-    return false;
   }
 
   /** @param {any} value */
@@ -173,6 +166,7 @@ class Query {
   }
 
   /**
+   * @override
    * @param {import('./row-builder').Shape} shape
    * @param {import('./row-builder').Cells} cells
    * @param {import('./row-builder').Chunk} chunk
@@ -194,7 +188,7 @@ class Query {
     }
   }
 
-  /** @param {number} tag index into commandTags @param {number} rows */
+  /** @override @param {number} tag index into commandTags @param {number} rows */
   complete(tag, rows) {
     const result = (this.result ??= new Result(this.rowAsArray));
     result.command = commandTags[tag];
@@ -203,7 +197,7 @@ class Query {
     if (this.results !== undefined) this.#endStatement(result);
   }
 
-  /** @param {string} tag */
+  /** @override @param {string} tag */
   completeOther(tag) {
     this.tag = tag;
     const result = (this.result ??= new Result(this.rowAsArray));
@@ -211,6 +205,7 @@ class Query {
     if (this.results !== undefined) this.#endStatement(result);
   }
 
+  /** @override */
   completeEmpty() {
     this.result ??= new Result(this.rowAsArray);
   }
@@ -238,15 +233,13 @@ class Query {
     return result.rows.length !== result.rowCount;
   }
 
-  parsed() {}
-
-  /** @param {boolean} _isBinary @param {number} _columns */
+  /** @override @param {boolean} _isBinary @param {number} _columns */
   copyIn(_isBinary, _columns) {
     this.error ??= copyError();
     this.connection.endCopy('COPY FROM STDIN needs copyFrom()');
   }
 
-  /** @param {boolean} _isBinary @param {number} _columns */
+  /** @override @param {boolean} _isBinary @param {number} _columns */
   copyOut(_isBinary, _columns) {
     if (this.error !== undefined) return;
     const error = copyError();
@@ -255,12 +248,7 @@ class Query {
     this.error = error;
   }
 
-  /** @param {Buffer} _data */
-  copyData(_data) {}
-
-  copyDrained() {}
-
-  /** @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
+  /** @override @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
   failed(failedPhase, diagnostics) {
     if (failedPhase === phase.parse) this.parseFailed = true;
     if (diagnostics.C === undefined) {
@@ -273,7 +261,7 @@ class Query {
     this.error ??= new DatabaseError(diagnostics);
   }
 
-  /** @param {number} skippedPhase */
+  /** @override @param {number} skippedPhase */
   skipped(skippedPhase) {
     if (skippedPhase === phase.parse) this.parseFailed = true;
     // Behind its own Parse that has failed: nobody else is to blame.
@@ -283,6 +271,7 @@ class Query {
   }
 
   /**
+   * @override
    * @param {number} reason
    * @param {number} detail
    * @returns {boolean} whether no other event comes for it
@@ -303,7 +292,7 @@ class Query {
     return false;
   }
 
-  /** @param {number} column */
+  /** @override @param {number} column */
   unreadable(column) {
     const name = this.result?.fields[column]?.name ?? column;
     this.error ??= new ResultError(
@@ -312,17 +301,17 @@ class Query {
     );
   }
 
-  /** @param {number} transactionStatus @param {number} costMillis @param {number} now */
+  /** @override @param {number} transactionStatus @param {number} costMillis @param {number} now */
   synced(transactionStatus, costMillis, now) {
     this.connection.answers.onSync(this, transactionStatus, costMillis, now);
   }
 
-  /** It was not sent, and no other event comes for it. */
+  /** @override It was not sent, and no other event comes for it. */
   dropped() {
     this.connection.onNotSent(this, ofUnsent([this]));
   }
 
-  /** @param {Query[]} queries gets those that the connection takes with it */
+  /** @override @param {Query[]} queries gets those that the connection takes with it */
   lost(queries) {
     queries.push(this);
   }
@@ -401,59 +390,4 @@ function copyError() {
   );
 }
 
-/** Stands in the slot of a statement of the driver's own that settles no promise. */
-class Housekeeping {
-  group = undefined;
-  isOwn = true;
-  /**
-   * @param {Connection} connection
-   * @param {string} text
-   * @param {() => void} [onAnswered] after its delivery
-   * @param {(row: any[]) => void} [onRow] the first one
-   */
-  constructor(connection, text, onAnswered, onRow) {
-    this.connection = connection;
-    this.text = text;
-    this.onAnswered = onAnswered;
-    this.onRow = onRow;
-    connection.housekeepingSent();
-  }
-
-  /** @param {Parameters<Query['addRows']>} parameters */
-  addRows(...[shape, cells, chunk, cell, count]) {
-    if (this.onRow === undefined || count === 0) return;
-    /** @type {any[][]} */
-    const rows = [];
-    try {
-      shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
-    } catch {
-      // Of a server that answers something else nothing is believed.
-      return;
-    }
-    this.onRow(rows[0]);
-  }
-
-  complete() {}
-  completeOther() {}
-  completeEmpty() {}
-  parsed() {}
-  failed() {}
-  skipped() {}
-  unreadable() {}
-  copyIn() {}
-  copyOut() {}
-  copyData() {}
-  copyDrained() {}
-  notSent() {
-    return true;
-  }
-  /** @param {number} transactionStatus */
-  synced(transactionStatus) {
-    this.connection.housekeepingSynced(transactionStatus);
-    if (this.onAnswered !== undefined) this.connection.afterDelivery(this.onAnswered);
-  }
-  dropped() {}
-  lost() {}
-}
-
-module.exports = { OWN_DEFAULTS, Query, Housekeeping, rejectWithCallerStack };
+module.exports = { OWN_DEFAULTS, Query, rejectWithCallerStack };

@@ -5,6 +5,8 @@
 // the text of these types is known to say the same; where that is not known, all come as text. Owned
 // by outbox.js, which asks it for each shape and tells it what is sent.
 
+const { afterDelivery } = require('./after-delivery');
+
 /**
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./query').Query} Query
@@ -136,7 +138,7 @@ class SessionFormats {
     const isReset = query.results !== undefined && query.info.resetsFormats;
     if (isReset && this.#isOverruled && query === this.#lastChange && !this.#hasIso) {
       this.#expectChange({});
-      this.#connection.afterDelivery(() => this.#setIso());
+      afterDelivery(() => this.#setIso());
     } else {
       this.#learn(query);
     }

@@ -3,7 +3,7 @@
 // A query whose rows are passed on as they come, with the server stopped while
 // nobody takes them. Used by row-stream.js and cursor.js.
 
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { QueryAbortedError } = require('./errors');
 const { Query } = require('./query');
 

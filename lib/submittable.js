@@ -6,7 +6,7 @@
 
 const { EventEmitter } = require('node:events');
 const { Cursor } = require('./cursor');
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { ParameterError, StatementRefusedError } = require('./errors');
 const { OWN_DEFAULTS } = require('./query');
 const { readQuery } = require('./query-arguments');

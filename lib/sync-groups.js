@@ -6,7 +6,7 @@
 // before the Sync, and when one fails the server has undone them all, so that
 // each is run again under a Sync of its own. Used by connection.js.
 
-const delivery = require('./delivery');
+const { SlotEntry, freeSlot, takeSlot } = require('./slots');
 const { DatabaseError, isFatal } = require('./errors');
 const { ofUnsent } = require('./outcome');
 const ticks = require('./tick-buffer');
@@ -26,10 +26,7 @@ const MAX_MEMBER_MILLIS = MAX_MILLIS / 2;
 const MAX_MEMBER_BYTES = MAX_BYTES / 2;
 
 /** Stands in the slot of the Sync. */
-class SyncGroup {
-  /** A group is no member of another one. */
-  group = undefined;
-  isOwn = false;
+class SyncGroup extends SlotEntry {
   /** Why the commit failed. @type {DatabaseError | undefined} */
   error = undefined;
   /** The last words of a server or a pooler, which prove nothing. */
@@ -41,8 +38,9 @@ class SyncGroup {
 
   /** @param {readonly Query[]} queries that have been written, one after the other */
   constructor(queries) {
+    super();
     this.connection = queries[0].connection;
-    this.slot = delivery.takeSlot(this);
+    this.slot = takeSlot(this);
     for (const query of queries) this.add(query);
   }
 
@@ -69,9 +67,7 @@ class SyncGroup {
     return this.members.some((query) => query.hasFailed && !query.wasSkipped && !query.wasFatal);
   }
 
-  // --- What delivery.js reports about the slot ---------------------------------
-
-  /** @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
+  /** @override @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
   failed(phase, diagnostics) {
     if (diagnostics.C === undefined) {
       // libpq's own words: the server knows of no error, and may have committed.
@@ -85,46 +81,28 @@ class SyncGroup {
     }
   }
 
-  /** @returns {boolean} nothing else comes for the slot */
-  notSent() {
-    return true;
-  }
-
-  /** @param {number} transactionStatus @param {number} costMillis @param {number} now */
+  /** @override @param {number} transactionStatus @param {number} costMillis @param {number} now */
   synced(transactionStatus, costMillis, now) {
     this.#freeMembers();
     this.connection.answers.onGroupSync(this, transactionStatus, costMillis, now);
   }
 
-  /** Its Sync could not be written. */
+  /** Its Sync could not be written. @override */
   dropped() {
     this.#freeMembers();
     const outcome = ofUnsent(this.members);
     for (const query of this.members) this.connection.onNotSent(query, outcome);
   }
 
-  /** @param {Query[]} queries gets those that the connection takes with it */
+  /** @override @param {Query[]} queries gets those that the connection takes with it */
   lost(queries) {
     this.#freeMembers();
     queries.push(...this.members);
   }
 
   #freeMembers() {
-    for (const { slot } of this.members) delivery.freeSlot(slot);
+    for (const { slot } of this.members) freeSlot(slot);
   }
-
-  // None of these comes for a Sync.
-  addRows() {}
-  complete() {}
-  completeOther() {}
-  completeEmpty() {}
-  parsed() {}
-  skipped() {}
-  unreadable() {}
-  copyIn() {}
-  copyOut() {}
-  copyData() {}
-  copyDrained() {}
 }
 
 /** Writes the Syncs of one connection's queries, and knows which of them others may still join. */

@@ -4,7 +4,7 @@
 // COMMIT comes right behind the last one; inside of it, savepoints. Made by
 // transaction-gate.js, which is the way of its statements to the client.
 
-const { afterDelivery } = require('./delivery');
+const { afterDelivery } = require('./after-delivery');
 const { DatabaseError, QueryAbortedError, ResultError, copyError } = require('./errors');
 const { tellInTransaction, tellOfCommit, tellOfRollback } = require('./outcome');
 const { findUnsendable } = require('./parameters');
