@@ -214,11 +214,17 @@ describe('an error is that of pg', () => {
       });
       try {
         const config = { ...database.config, password: 'wrong' };
-        const hint = 'check user and password';
+        const hint =
+          'check user and password; in a URL write the password as encodeURIComponent() gives it';
         await assertSame(
           (driver) => connectError(driver, config),
           SERVER.filter((name) => name !== 'length'),
           { hint },
+        );
+        await assertSame(
+          (driver) => connectError(driver, { ...config, password: undefined }),
+          ['message'],
+          { message: 'no password supplied, and the server asks for one' },
         );
         const failure = new RangeError('vault closed');
         await assertSame(
