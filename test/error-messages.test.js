@@ -426,16 +426,17 @@ column = 'c', constraint = 'k', datatype = 't', table = 'ta', schema = 's'; end 
     }
 
     it('with values', async () => {
-      for (const [text, values] of [
+      for (const [text, values, hint] of [
         ['select $1::int', ['x']],
         ['select $1::int / $2::int', [1, 0]],
-        ['select 1', [1]],
+        ['select 1', [1], 'the text has no $1, and 1 value was given'],
         ['insert into guarded values ($1, $2)', [5, -5]],
         ['select $1::uuid', ['no uuid']],
       ]) {
         await assertSame(
           (driver) => withClient(driver, (client) => errorOf(client.query(text, values))),
           SERVER,
+          hint && { hint },
         );
       }
     });
