@@ -11,7 +11,7 @@ const { startDatabase } = require('../scripts/database');
 const STOPS = ['SIGINT', 'SIGTERM'];
 
 /**
- * The database of DATABASE_URL (or PGHOST), else a throw-away server; tables are made in a schema of
+ * The database of PG_CONDUIT_DATABASE_URL, else a throw-away server; tables are made in a schema of
  * their own, since the database may be yours.
  * @param {string} schema
  * @param {string} sql makes the tables
@@ -19,6 +19,7 @@ const STOPS = ['SIGINT', 'SIGTERM'];
 async function openPlayground(schema, sql = '') {
   const database = await startDatabase();
   const { connectionString } = database;
+  console.log(`schema "${schema}" of ${database.place}`);
   /** @param {string} text */
   const run = async (text) => {
     const client = new Client(connectionString);

@@ -13,7 +13,8 @@ class Backoff {
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
   /** @type {Error | undefined} */
-  lastError = undefined;
+  #lastError = undefined;
+  #failedAt = 0;
 
   /** Whether the last attempt failed. */
   get isActive() {
@@ -28,15 +29,27 @@ class Backoff {
   succeeded() {
     this.#failures = 0;
     this.#nextAt = 0;
-    this.lastError = undefined;
+    this.#lastError = undefined;
   }
 
   /** @param {Error} error */
   failed(error) {
     const millis = Math.min(FIRST_MILLIS * 2 ** this.#failures, MAX_MILLIS);
     ++this.#failures;
-    this.lastError = error;
-    this.#nextAt = performance.now() + millis * (0.5 + 0.5 * Math.random());
+    this.#lastError = error;
+    this.#failedAt = performance.now();
+    this.#nextAt = this.#failedAt + millis * (0.5 + 0.5 * Math.random());
+  }
+
+  /**
+   * Why the attempts of a wait that is over failed. A failure from before that wait counts only if the
+   * pause after it reached into the wait.
+   * @param {number} millis how long the wait was
+   * @returns {Error | undefined}
+   */
+  reasonWithin(millis) {
+    const isOld = performance.now() - this.#failedAt > millis + MAX_MILLIS;
+    return isOld ? undefined : this.#lastError;
   }
 
   /** @param {() => void} callback runs once, when an attempt may start */

@@ -47,9 +47,14 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {boolean} seesCopyErrors an error in the data of a COPY is known before they end
  */
 
-const BUILD_HINT =
-  'Run `npx pg-conduit build` where it is installed: that compiles one from the source in the ' +
-  'package, and needs a C++ compiler, make and Python 3';
+const NEEDS = 'and needs a C++ compiler, make and Python 3';
+
+function buildHint() {
+  // Only a checkout has this file.
+  return fs.existsSync(path.join(root, 'binding.gyp'))
+    ? `Run \`npm run build:release\` in ${root}, a checkout: that compiles one, ${NEEDS}`
+    : `Run \`npx pg-conduit build\` where it is installed: that compiles one from the source in the package, ${NEEDS}`;
+}
 
 /** @param {string} message of node-gyp-build or of the system's loader */
 function platformOf(message) {
@@ -78,7 +83,7 @@ function loadBinding() {
       // A libpq that is refused has said so itself.
       throw error;
     }
-    throw new Error(`${complaint}. ${BUILD_HINT}`, { cause: error });
+    throw new Error(`${complaint}. ${buildHint()}`, { cause: error });
   }
 }
 

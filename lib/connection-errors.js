@@ -6,7 +6,7 @@
 // and handshake.js.
 
 const os = require('node:os');
-const { ConnectionError, DatabaseError, StatementRefusedError } = require('./errors');
+const { ConnectionError, DatabaseError, PoolError, StatementRefusedError } = require('./errors');
 const { HOOK_CODE } = require('./hook-failure');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
@@ -19,6 +19,7 @@ const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
 
 const TERMINATED = 'Connection terminated';
 const UNEXPECTED = 'Connection terminated unexpectedly';
+const EXPIRED = 'timeout expired';
 /** Characters of a statement that an error names. */
 const MAX_TEXT = 60;
 
@@ -46,8 +47,11 @@ const STRERROR = Object.freeze({
   EPIPE: 'Broken pipe',
 });
 
+const PASSWORD_ADVICE =
+  'check user and password; in a URL write the password as encodeURIComponent() gives it';
+
 const WHAT_TO_DO = Object.freeze({
-  '28P01': 'check user and password',
+  '28P01': PASSWORD_ADVICE,
   28000: 'check the user, and pg_hba.conf of the server',
   '3D000': 'check the name of the database, or create it with createdb',
   53300: 'the server has no connection left: lower the max of the pools, or use a pooler',
@@ -59,6 +63,9 @@ const NO_STARTUP_PARAMETER =
   'a pooler takes no such settings at the start of a session (options, statement_timeout, …): set them ' +
   'for the role (ALTER ROLE … SET …) or by SET LOCAL in transactions. In ignore_startup_parameters ' +
   'of PgBouncer they are passed over, without effect';
+
+const NO_PASSWORD = 'no password supplied, and the server asks for one';
+const NO_STRING = 'Password must be a string';
 
 /** No connection that is as safe as was asked for. */
 const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
@@ -160,6 +167,12 @@ function connectError(message) {
     }
     return new DatabaseError(fields);
   }
+  if (text.includes('no password supplied')) {
+    return new ConnectionError(NO_PASSWORD, {
+      detail: text,
+      hint: 'give it in the connection string, in the option password, in PGPASSWORD or in ~/.pgpass',
+    });
+  }
   if (text.includes('does not support SSL')) {
     return new ConnectionError('The server does not support SSL connections', {
       code: TLS_CODE,
@@ -192,8 +205,49 @@ function isTransient(error) {
   if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
   return (
     error instanceof ConnectionError &&
-    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code))
+    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code)) &&
+    ![NO_PASSWORD, NO_STRING].includes(error.message)
   );
+}
+
+/** A password function gave something else. */
+function noStringError() {
+  return new ConnectionError(NO_STRING, {
+    hint: 'the password function must return one, or a promise of one',
+  });
+}
+
+/**
+ * The server has not answered while a connection was made.
+ * @param {number} millis
+ * @param {string} option that sets them
+ */
+function expiredError(millis, option) {
+  return new ConnectionError(EXPIRED, {
+    code: 'ETIMEDOUT',
+    detail: `no connection within ${millis} ms (${option})`,
+    syscall: 'connect',
+  });
+}
+
+/**
+ * Somebody has waited for a pool's connection as long as `connectionTimeoutMillis` allows. If the server has
+ * refused connections meanwhile, the message is the reason, as in `pg`.
+ * @param {object} wait
+ * @param {number} wait.millis
+ * @param {any} wait.reason why the last attempt to make a connection has failed, if it has
+ * @param {string} wait.message that of `pg` if the server has not refused
+ * @param {string} wait.silent begins the detail then
+ * @param {string} wait.refused begins the detail if it has
+ */
+function waitedError({ millis, reason, message, silent, refused }) {
+  const isRefused = reason !== undefined && reason.message !== EXPIRED;
+  const limit = `within ${millis} ms (connectionTimeoutMillis)`;
+  return new PoolError(isRefused ? reason.message : message, 'ERR_PG_CONDUIT_POOL_TIMEOUT', {
+    detail: `${isRefused ? refused : silent} ${limit}`,
+    hint: isRefused ? reason.hint : undefined,
+    cause: reason,
+  });
 }
 
 /**
@@ -309,12 +363,15 @@ module.exports = {
   closedError,
   copyAmongError,
   endedByServerError,
+  expiredError,
   faultError,
   lostError,
   mismatchError,
+  noStringError,
   poisonedError,
   silentError,
   terminatedError,
+  waitedError,
   isTransient,
   openTransactionError,
 };

@@ -21,8 +21,47 @@ function parseConnectionString(given) {
   if (/^(?:socket:|\/)/.test(given)) return parseSocket(given);
   const scheme = SCHEME.exec(given)?.[0];
   if (scheme === undefined) return parseForLibpq(given);
-  const { text, parameters } = takeParameters(given.slice(scheme.length));
-  return asInPg({ ...parseForLibpq(FOR_LIBPQ + text), ...parameters });
+  const url = encodeUser(given.slice(scheme.length));
+  const { text, parameters } = takeParameters(url);
+  const options = parseForLibpq(FOR_LIBPQ + text);
+  if (isMisread(url, options)) refuse();
+  return asInPg({ ...options, ...parameters });
+}
+
+/**
+ * To libpq user and password end at the first `@`. To `pg` they end at the last one in front of what ends the
+ * authority of a URL.
+ * @param {string} text behind the scheme
+ */
+function encodeUser(text) {
+  const [authority] = text.split(/[/?#]/, 1);
+  const end = Math.max(0, authority.lastIndexOf('@'));
+  return text.slice(0, end).replaceAll('@', '%40') + text.slice(end);
+}
+
+/**
+ * Whether a character of the password that nobody has encoded has moved its rest to another place, from where
+ * messages would show it.
+ * @param {string} text behind the scheme
+ * @param {{ host?: string, port?: string }} options what libpq has read
+ */
+function isMisread(text, { host = '', port = '' }) {
+  const hasUser = /^[^/]*@/.test(text);
+  const place = text.slice(hasUser ? text.indexOf('@') + 1 : 0, startOfQuery(text));
+  const [, path = ''] = /\/(.*)/s.exec(place) ?? [];
+  return (
+    // An `@` in front names an abstract socket.
+    host.split(',').some((name) => !name.startsWith('/') && /^[#?]|.[@#?]/.test(name)) ||
+    /@.*[:/]/s.test(path) ||
+    (!hasUser && place.includes('@') && /[^\d,]/.test(port))
+  );
+}
+
+/** @param {string} text behind the scheme @returns {number} where its `?` is, or its end */
+function startOfQuery(text) {
+  // To libpq there may be a `?` in user and password, which end at the first `@` before a `/`.
+  const start = text.indexOf('?', Math.max(0, text.search(/[@/]/)));
+  return start < 0 ? text.length : start;
 }
 
 /**
@@ -31,9 +70,7 @@ function parseConnectionString(given) {
  * @returns {{ text: string, parameters: Record<string, string> }}
  */
 function takeParameters(text) {
-  // Where libpq sees the end of user and password: they may have a `?` in them.
-  const start = text.indexOf('?', Math.max(0, text.search(/[@/]/)));
-  if (start < 0) return { text: encode(text), parameters: {} };
+  const start = startOfQuery(text);
   /** @type {Record<string, string>} */
   const parameters = {};
   const kept = text
@@ -43,6 +80,7 @@ function takeParameters(text) {
     .map((parameter) => parameter.replaceAll('+', '%20'))
     .filter((parameter) => {
       const [name] = parameter.split('=', 1);
+      if (name.includes('@')) refuse();
       if (parameter !== '' && libpqKeywords.has(name) && name !== 'client_encoding') return true;
       const value = decode(parameter.slice(name.length + 1));
       if (value !== '') parameters[decode(name)] = value;
@@ -113,8 +151,9 @@ function parseForLibpq(text) {
 /** @returns {never} */
 function refuse() {
   throw new OptionError(
-    'option "connectionString" cannot be read: write ' +
-      'postgresql://user:password@host:port/database, with special characters percent-encoded',
+    'option "connectionString" cannot be read: write postgresql://user:password@host:port/database, ' +
+      'with @ : / ? # % and spaces in user and password percent-encoded, as ' +
+      'encodeURIComponent(password) does, or give the password in the option password',
   );
 }
 

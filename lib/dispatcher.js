@@ -8,10 +8,11 @@
 const { AsyncResource } = require('node:async_hooks');
 
 const { Client, plainQuery, transactionsOf } = require('./client');
-const { isTransient } = require('./connection-errors');
+const { isTransient, waitedError } = require('./connection-errors');
 const { afterDelivery } = require('./after-delivery');
 const { PoolError, copyError } = require('./errors');
 const { PoolConnections } = require('./pool-connections');
+const { RefusalWarning } = require('./refusal-warning');
 const { lock } = require('./user-code');
 const { WaitingLine } = require('./waiting-line');
 
@@ -45,6 +46,7 @@ class Dispatcher {
   #waitingAlone = new WeakMap();
   /** Where those in the line came from, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
   #contexts = new WeakMap();
+  #refusals = new RefusalWarning();
   /** A borrower has left a wrapper on his client. */
   #hasWrapped = false;
   #pumpPending = false;
@@ -248,19 +250,25 @@ class Dispatcher {
   // --- The waiting lines --------------------------------------------------------
 
   #timeoutError() {
-    const { members, connectingCount, lastError } = this.#connections;
-    const isMaking = connectingCount === members.size;
-    const limit = `within ${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`;
-    return new PoolError(
-      isMaking
-        ? 'Connection terminated due to connection timeout'
-        : 'timeout exceeded when trying to connect',
-      'ERR_PG_CONDUIT_POOL_TIMEOUT',
-      {
-        detail: isMaking ? `the server did not answer ${limit}` : `no connection was free ${limit}`,
-        cause: lastError,
-      },
-    );
+    const { connectedCount } = this.#connections;
+    const millis = this.#settings.connectionTimeoutMillis;
+    const reason = this.#connections.reasonWithin(millis);
+    if (connectedCount === 0) {
+      return waitedError({
+        millis,
+        reason,
+        message: 'Connection terminated due to connection timeout',
+        silent: 'the server did not answer',
+        refused: 'no connection could be made',
+      });
+    }
+    return waitedError({
+      millis,
+      reason,
+      message: 'timeout exceeded when trying to connect',
+      silent: 'no connection was free',
+      refused: `no connection was free (of ${connectedCount}), and no further one could be made,`,
+    });
   }
 
   /**
@@ -394,6 +402,7 @@ class Dispatcher {
 
   /** @param {Member} member */
   #onOpened(member) {
+    this.#refusals.over();
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();
@@ -408,17 +417,29 @@ class Dispatcher {
     this.#owner.onOpenFailed(error);
     // Others that are connected will serve those who wait; a deadline says how
     // long a server that is down may take to come back.
-    const { members, connectingCount } = this.#connections;
+    const { connectedCount, connectingCount } = this.#connections;
     const isHopeful =
-      members.size > connectingCount ||
-      (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
-    if (!isHopeful && connectingCount === 0) {
+      connectedCount > 0 || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
+    if (isHopeful) {
+      this.#warnOfRefusal(error);
+    } else if (connectingCount === 0) {
       // Nothing of theirs was sent, whatever the error says of a query of onConnect's.
       const copy = () => Object.assign(copyError(error), { outcome: 'not-run' });
       for (const query of this.#queries.clear()) query.reject(copy());
       for (const { reject } of this.#borrowers.clear()) reject(copy());
     }
     this.#pump();
+  }
+
+  /** Who waits without a limit for what others have. @param {Error} error */
+  #warnOfRefusal(error) {
+    if (this.#settings.connectionTimeoutMillis > 0) return;
+    const since = Math.min(this.#queries.oldestSince, this.#borrowers.oldestSince);
+    this.#refusals.tell(error, since, {
+      waiting: this.waitingCount,
+      connected: this.#connections.connectedCount,
+      max: this.#settings.max,
+    });
   }
 
   /** @param {Member} member @param {Error} error */

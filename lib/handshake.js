@@ -4,8 +4,7 @@
 // started, a time limit over all of it. Used by connection.js, which passes on
 // what the addon reports.
 
-const { connectError } = require('./connection-errors');
-const { ConnectionError } = require('./errors');
+const { connectError, expiredError, noStringError } = require('./connection-errors');
 const { toFailure } = require('./hook-failure');
 const { toParameters } = require('./pg/client-properties');
 const { resolveHosts } = require('./resolve-hosts');
@@ -38,15 +37,7 @@ class Handshake {
   /** @param {number} millis 0: no limit @param {string} option */
   #expectWithin(millis, option) {
     if (millis === 0) return;
-    const limit = new TimeLimit(millis, () => {
-      this.fail(
-        new ConnectionError('timeout expired', {
-          code: 'ETIMEDOUT',
-          detail: `no connection within ${millis} ms (${option})`,
-          syscall: 'connect',
-        }),
-      );
-    });
+    const limit = new TimeLimit(millis, () => this.fail(expiredError(millis, option)));
     this.#limits.push(limit);
   }
 
@@ -107,9 +98,7 @@ async function askPassword(password, parameters) {
     throw toFailure(error, 'the password function');
   }
   if (value === undefined || value === null || typeof value === 'string') return value;
-  throw new ConnectionError('Password must be a string', {
-    hint: 'the password function must return one, or a promise of one',
-  });
+  throw noStringError();
 }
 
 module.exports = { Handshake };

@@ -7,7 +7,7 @@
 
 const { Backoff } = require('./backoff');
 const { Client, POOL, connectionOf } = require('./client');
-const { isTransient } = require('./connection-errors');
+const { isTransient, waitedError } = require('./connection-errors');
 const { DatabaseError, ParameterError, PoolError, copyError } = require('./errors');
 const { escapeIdentifier } = require('./escape');
 const { checkListening } = require('./listen-check');
@@ -284,12 +284,14 @@ class Listener {
   }
 
   #timeoutError() {
-    return new PoolError(
-      'timeout exceeded when trying to listen: the server did not answer within ' +
-        `${this.#settings.connectionTimeoutMillis} ms (connectionTimeoutMillis)`,
-      'ERR_PG_CONDUIT_POOL_TIMEOUT',
-      { cause: this.#backoff.lastError },
-    );
+    const millis = this.#settings.connectionTimeoutMillis;
+    return waitedError({
+      millis,
+      reason: this.#backoff.reasonWithin(millis),
+      message: 'timeout exceeded when trying to listen',
+      silent: 'the server did not answer',
+      refused: 'no connection to listen on could be made',
+    });
   }
 
   // --- The connection -------------------------------------------------------------

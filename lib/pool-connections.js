@@ -52,9 +52,15 @@ class PoolConnections {
     this.#listener = listener;
   }
 
-  /** Why the last attempt to connect failed, if it did. */
-  get lastError() {
-    return this.#backoff.lastError;
+  /** Those that were made and are not closed yet, whoever has them. */
+  get connectedCount() {
+    // An attempt that has failed may be no member any more and still be counted in connectingCount.
+    return [...this.members].filter(({ state }) => state !== 'connecting').length;
+  }
+
+  /** @param {number} millis @returns {Error | undefined} why nobody who has waited for so long got a new one */
+  reasonWithin(millis) {
+    return this.#backoff.reasonWithin(millis);
   }
 
   /** Whether another one may be opened now. */

@@ -4,11 +4,12 @@
 // up to. It settles once, at its Sync, at the loss of its connection, or before
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
-const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
+const { ResultError, StatementRefusedError, isFatal } = require('./errors');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
 const { Result } = require('./result');
 const { SlotEntry } = require('./slots');
+const { toDatabaseError } = require('./statement-errors');
 const { ownTypes } = require('./types');
 const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
@@ -60,7 +61,7 @@ class Query extends SlotEntry {
   retried = false;
   /**
    * Why it is sent again without its prepared statement, which this may be the fault of.
-   * @type {{ statement: Statement, leads: boolean, error: DatabaseError } | undefined}
+   * @type {{ statement: Statement, leads: boolean, error: import('./errors').DatabaseError } | undefined}
    */
   doubt = undefined;
   /** @type {Result | undefined} */
@@ -258,7 +259,7 @@ class Query extends SlotEntry {
     }
     if (isFatal(diagnostics)) this.wasFatal = true;
     this.hasFailed = true;
-    this.error ??= new DatabaseError(diagnostics);
+    this.error ??= toDatabaseError(diagnostics, this);
   }
 
   /** @override @param {number} skippedPhase */

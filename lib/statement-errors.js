@@ -1,10 +1,11 @@
 'use strict';
 
 // What an error says of the prepared statement that was executed: whether it may be out of date, and
-// whether the server raised the error before anything ran. By fields that the server does not translate,
-// or by what all translations share. Called by prepared-statements.js.
+// whether the server raised the error before anything ran. And what callers are told of it, who do not know
+// that there is one. By fields that the server does not translate, or by what all translations share. Called
+// by prepared-statements.js and query.js.
 
-/** @typedef {import('./errors').DatabaseError} DatabaseError */
+const { DatabaseError } = require('./errors');
 
 /** What the server says of an OID that it does not know any more. */
 const INTERNAL_ERROR = 'XX000';
@@ -74,10 +75,40 @@ function isOfExecution({ code }) {
   return OF_EXECUTION.test(String(code));
 }
 
+/** As the addon makes them. */
+const OWN_NAME = /pgc_[a-z2-7]{10}_\d+/g;
+
+/**
+ * The server's error. Not as many values as the text has parameters is told as in `pg`, which prepares only what
+ * the caller names.
+ * @param {Readonly<Record<string, string>>} fields by field code
+ * @param {{ name: string | undefined, parameters: readonly unknown[] }} query
+ */
+function toDatabaseError(fields, { name = '', parameters }) {
+  const { C: code, R: routine, M: message = '' } = fields;
+  if (code !== '08P01' || routine !== 'exec_bind_message') return new DatabaseError(fields);
+  const error = new DatabaseError({ ...fields, M: message.replace(OWN_NAME, () => name) });
+  const given = parameters.length;
+  // In which order they stand depends on the language.
+  const counts = message.replace(OWN_NAME, '').match(/\d+/g)?.map(Number) ?? [];
+  if (counts.length === 2 && counts.includes(given)) {
+    error.hint ??= countAdvice(given, counts[0] + counts[1] - given);
+  }
+  return error;
+}
+
+/** @param {number} given @param {number} wanted */
+function countAdvice(given, wanted) {
+  const ofText = ['no $1', '$1 alone'][wanted] ?? `$1 to $${wanted}`;
+  const values = ['no value was', '1 value was'][given] ?? `${given} values were`;
+  return `the text has ${ofText}, and ${values} given`;
+}
+
 module.exports = {
   isOfAnalysis,
   isOfChangedResult,
   isOfDroppedType,
   isOfExecution,
   isOfParameter,
+  toDatabaseError,
 };

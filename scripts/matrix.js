@@ -133,7 +133,7 @@ async function main() {
     return;
   }
   // All servers must be those that the table names.
-  for (const name of ['DATABASE_URL', 'PGHOST']) delete process.env[name];
+  delete process.env.PG_CONDUIT_DATABASE_URL;
   const addon = findAddon(prebuilds);
   const runtimes = nodes.map(getNode);
   const databases = servers.map(getServer);

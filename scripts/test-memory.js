@@ -101,7 +101,7 @@ async function main(name) {
   const database = await startDatabase({ settings: { max_connections: 200 } });
   try {
     checkPlantedBugs(checker);
-    const env = { ...checker.env, DATABASE_URL: database.connectionString };
+    const env = { ...checker.env, PG_CONDUIT_DATABASE_URL: database.connectionString };
     if (checker.before !== undefined) {
       const { config, env: otherEnv } = checker.before;
       await runTests(checker.command, config, { ...env, ...otherEnv });

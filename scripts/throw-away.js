@@ -31,7 +31,7 @@ function ordinaryUser() {
   }
   throw new Error(
     'PostgreSQL does not run as root, and neither "postgres" nor "nobody" exists here: ' +
-      'create a user "postgres", run this as an ordinary user, or set DATABASE_URL',
+      'create a user "postgres", run this as an ordinary user, or set PG_CONDUIT_DATABASE_URL',
   );
 }
 

@@ -171,6 +171,47 @@ describe('batch()', function () {
         assert.equal(error.index, 1);
       });
 
+      it('says what to write in place of pairs, promises and what else is no statement', async () => {
+        const db = await open();
+        await makeTable('mistaken', 'n int');
+        const begun = db.query('select 1 as one');
+        for (const [wrong, message] of [
+          [
+            ['select $1::int', [1]],
+            /is an array: write \{ text, values \} in place of \[text, values\]$/,
+          ],
+          [[1], /is an array: write \{ text, values \}/],
+          [begun, /is a promise, and a query that has one is sent already: write the text, or \{/],
+          [{ then() {} }, /is a promise/],
+          [() => 'select 1', /must be an SQL text or \{ text, values \}, not a function$/],
+          [null, /must be an SQL text or \{ text, values \}, not null$/],
+          [undefined, /must be an SQL text or \{ text, values \}, not undefined$/],
+          [42, /must be an SQL text or \{ text, values \}, not a number$/],
+          [
+            { sql: 'select 1' },
+            /must be an SQL text or \{ text, values \}, not an object without text$/,
+          ],
+          [{ text: 42 }, /must be an SQL text or \{ text, values \}, not an object without text$/],
+        ]) {
+          const error = await errorOf(db.batch(['insert into mistaken values (1)', wrong]));
+          assert.ok(error instanceof ParameterError, String(error));
+          assert.match(error.message, /^statement 1 of batch\(\) /);
+          assert.match(error.message, message);
+          assert.deepEqual([error.index, error.outcome], [1, 'not-run']);
+        }
+        assert.deepEqual((await begun).rows, [{ one: 1 }]);
+        // Of a list of pairs the first is named, and of a single one its values.
+        const pairs = await errorOf(db.batch([['select $1::int', [1]], ['select 2']]));
+        assert.match(pairs.message, /^statement 0 of batch\(\) is an array/);
+        const single = await errorOf(db.batch(['select $1::int', [1]]));
+        assert.match(single.message, /^statement 1 of batch\(\) is an array/);
+        const list = await errorOf(db.batch(Promise.resolve(['select 1'])));
+        assert.match(list.message, /not a promise$/);
+        const one = await errorOf(db.batch('select 1'));
+        assert.match(one.message, /needs an array of SQL texts.*, not one alone$/);
+        assert.deepEqual(await rowsOf('mistaken'), []);
+      });
+
       it('takes 5,000 statements', async () => {
         const db = await open();
         await makeTable('many', 'n int');

@@ -43,7 +43,7 @@ describe('npm run bench', function () {
       env: {
         ...process.env,
         PG_CONDUIT_TEST_SERVER: undefined,
-        DATABASE_URL: connectionString(),
+        PG_CONDUIT_DATABASE_URL: connectionString(),
         ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

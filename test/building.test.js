@@ -82,6 +82,55 @@ describe('a build in a checkout', () => {
   });
 });
 
+describe('a checkout in which nobody has run `npm install`', () => {
+  const HEAD = /^pg-conduit: .+ is a checkout, and its packages are not installed: /;
+  /** @type {string} */
+  let folder;
+
+  before(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'building-test-'));
+    for (const name of ['package.json', 'binding.gyp', 'bin', 'lib', 'scripts', 'src', 'deps']) {
+      fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+    }
+  });
+
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  /** @param {string[]} args of Node.js */
+  function run(...args) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 1, stdout + stderr);
+    return stderr;
+  }
+
+  for (const [what, args] of [
+    ['`npx pg-conduit build`', ['bin/pg-conduit.js', 'build']],
+    ['`npm run build:release`', ['scripts/build.js']],
+  ]) {
+    it(`says to ${what} that \`npm install\` is to be run, and where`, () => {
+      const stderr = run(...args);
+      assert.match(stderr, HEAD);
+      assert.ok(stderr.includes(fs.realpathSync(folder)));
+      assert.match(stderr, /: run `npm install` there, which compiles it, too\n$/);
+    });
+  }
+
+  it('with its packages and no binary names the command of a checkout', () => {
+    const packages = path.join(folder, 'node_modules');
+    fs.symlinkSync(path.join(ROOT, 'node_modules'), packages, 'junction');
+    const stderr = run('-e', "require('.')");
+    fs.unlinkSync(packages);
+    assert.match(
+      stderr,
+      /pg-conduit has no binary for .+\. Run `npm run build:release` in .+, a checkout: /,
+    );
+    assert.ok(stderr.includes(`in ${fs.realpathSync(folder)}, a checkout`));
+  });
+});
+
 describe('the command that installs what is missing', () => {
   const on = (osRelease, tools, isRoot = true) =>
     installCommand(tools, { platform: 'linux', osRelease, isRoot });

@@ -190,6 +190,42 @@ describe('Client', () => {
       assert.equal(await whoAmI({ ...target, password: later }), 'alice');
     });
 
+    it('that nobody has encoded in a URL connects if it can be read, or says how to write it', async () => {
+      const { host, port, database: name } = target;
+      const urlWith = (password) => `postgresql://carol:${password}@${host}:${port}/${name}`;
+      const admin = new Client({ ...target, host: database.socketDirectory, user: 'postgres' });
+      await admin.connect();
+      await admin.query('create role carol login');
+      for (const [password, isReadable] of [
+        ['p@ss', true],
+        ['@p@', true],
+        ['p#ss', true],
+        ['p?ss', true],
+        ['p%ss', true],
+        ['p/ss', false],
+        ['p@s/s', false],
+        ['p#s@s', false],
+      ]) {
+        await admin.query(`alter role carol password ${admin.escapeLiteral(password)}`);
+        if (isReadable) {
+          assert.equal(await whoAmI(urlWith(password)), 'carol', password);
+        } else {
+          const error = await connectError(urlWith(password));
+          assert.equal(error.code, 'ERR_PG_CONDUIT_OPTION', password);
+          assert.match(error.message, /^option "connectionString" cannot be read: /);
+          assert.match(error.message, /encodeURIComponent\(password\)/);
+          assert.ok(!inspect(error).includes(password));
+        }
+        assert.equal(await whoAmI(urlWith(encodeURIComponent(password))), 'carol', password);
+      }
+      // What is read as encoded, and was not meant so, is a wrong password to the server.
+      await admin.query("alter role carol password 'p%41ss'");
+      const error = await connectError(urlWith('p%41ss'));
+      assert.equal(error.code, '28P01');
+      assert.match(error.hint, /in a URL .*encodeURIComponent\(\)/);
+      await admin.end();
+    });
+
     it('that is wrong, or missing, is refused by the server', async () => {
       for (const password of ['wrong', '', () => 'wrong', async () => 'wrong']) {
         const error = await connectError({ ...target, password });
@@ -205,7 +241,9 @@ describe('Client', () => {
       }
       const missing = await connectError(target);
       assert.ok(missing instanceof ConnectionError);
-      assert.match(missing.message, /password/);
+      assert.equal(missing.message, 'no password supplied, and the server asks for one');
+      assert.match(missing.hint, /connection string.*PGPASSWORD/);
+      assert.match(missing.detail, /fe_sendauth: no password supplied/);
       assert.equal((await connectError({ ...target, user: 'bob', password: 'x' })).code, '28P01');
     });
 

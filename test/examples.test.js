@@ -32,7 +32,7 @@ describe('examples', function () {
 
   /** @param {string[]} args @param {Record<string, string>} [env] */
   function run([file, ...args], env) {
-    const ours = { DATABASE_URL: connectionString(), PGAPPNAME: NAME };
+    const ours = { PG_CONDUIT_DATABASE_URL: connectionString(), PGAPPNAME: NAME };
     return new Program([path.join(EXAMPLES, file), ...args], { env: { ...ours, ...env } });
   }
 

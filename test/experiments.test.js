@@ -53,7 +53,7 @@ describe('npm run bench:experiments', function () {
       env: {
         ...process.env,
         PG_CONDUIT_TEST_SERVER: undefined,
-        DATABASE_URL: connectionString(),
+        PG_CONDUIT_DATABASE_URL: connectionString(),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

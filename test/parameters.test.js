@@ -8,6 +8,7 @@ const fc = require('fast-check');
 const { Client } = require('..');
 const { endAll, newClient, newPool, options, resetSchema } = require('./support/connect');
 const { EXECUTIONS, closeReference, openReference } = require('./support/like-pg');
+const { errorOf } = require('./support/outcomes');
 const { holds } = require('./support/property');
 const { assertRefused, refusesOnly } = require('./support/refusals');
 
@@ -188,12 +189,52 @@ describe('parameters', () => {
       const text = 'select $1::int as a, $2::int as b';
       for (let execution = 1; execution <= EXECUTIONS; ++execution) {
         for (const values of [[1], [1, 2, 3]]) {
-          // Its message names the prepared statement, which pg has none of.
           const expected = await outcome(reference, { text, values });
           assert.equal(expected.code, '08P01');
-          assert.equal((await outcome(client, { text, values })).code, expected.code);
+          assert.deepEqual(await outcome(client, { text, values }), expected);
         }
         assert.deepStrictEqual((await client.query(text, [1, 2])).rows, [{ a: 1, b: 2 }]);
+      }
+    });
+
+    it('where there are too few or too many, which says how many there are and should be', async () => {
+      const client = await newClient();
+      const pool = newPool({ max: 1 });
+      const two = 'select $1::int as a, $2::int as b';
+      for (const [n, [text, values, hint]] of [
+        [two, undefined, 'the text has $1 to $2, and no value was given'],
+        [`${two}, 1`, [1], 'the text has $1 to $2, and 1 value was given'],
+        [`${two}, 2`, [1, 2, 3], 'the text has $1 to $2, and 3 values were given'],
+        ['select $1::int', [1, 2], 'the text has $1 alone, and 2 values were given'],
+        ['select 1', [1], 'the text has no $1, and 1 value was given'],
+      ].entries()) {
+        const ownName = `one of the ${n}`;
+        const faces = {
+          'client.query()': () => client.query(text, values),
+          'pool.query()': () => pool.query(text, values),
+          'in a name': () => client.query({ text, values, name: ownName }),
+          unprepared: () => client.query({ text, values, prepare: false }),
+          'client.stream()': () => client.stream(text, values).toArray(),
+          'client.cursor()': () => client.cursor(text, values).read(1),
+          'a batch': () => pool.batch(['select 1', { text, values }]),
+          'a transaction': () => pool.transaction((tx) => tx.query(text, values)),
+        };
+        for (const [face, ask] of Object.entries(faces)) {
+          for (let execution = 1; execution <= EXECUTIONS; ++execution) {
+            const error = await errorOf(ask());
+            assert.equal(error.code, '08P01', face);
+            assert.equal(error.hint, hint, face);
+            assert.equal(error.outcome, 'not-run', face);
+            const name = face === 'in a name' ? ownName : '';
+            const given = values?.length ?? 0;
+            const wanted = text.split('$').length - 1;
+            assert.equal(
+              error.message,
+              `bind message supplies ${given} parameters, but prepared statement "${name}" requires ${wanted}`,
+              face,
+            );
+          }
+        }
       }
     });
   });

@@ -8,7 +8,10 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
-const { ExampleServer } = require('./support/example-server');
+const { Client } = require('pg');
+const { startDatabase } = require('../scripts/database');
+const { ExampleServer, START } = require('./support/example-server');
+const { Program, killAll } = require('./support/program');
 
 describe('npm start', function () {
   this.timeout(60_000);
@@ -26,6 +29,7 @@ describe('npm start', function () {
 
   afterEach(() => {
     server?.kill();
+    killAll();
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
@@ -89,6 +93,50 @@ describe('npm start', function () {
     assert.equal(code, 0);
     for (const name of ['once', 'no-load', 'seconds', 'connections', 'port']) {
       assert.match(server.output, new RegExp(`^  --${name} `, 'm'));
+    }
+  });
+
+  it('takes no database that is there for another program, and prints which one it takes', async () => {
+    const elsewhere = { PGHOST: 'db.invalid', PGDATABASE: 'shop' };
+    const url = 'postgresql://ann:geheim@db.invalid/shop';
+    const program = new Program([START, '--no-load', '--port', '0'], {
+      env: {
+        ...elsewhere,
+        DATABASE_URL: url,
+        PG_CONDUIT_DATABASE_URL: undefined,
+        TMPDIR: folder,
+      },
+    });
+    await program.printed(/^Still serving/m);
+    const output = await program.stop();
+    assert.match(
+      output,
+      /^PostgreSQL [\d.]+ \(\w+\), database "postgres" on \S+, port \d+: a throw-/m,
+    );
+    assert.doesNotMatch(output, /geheim|db\.invalid|shop/);
+  });
+
+  it('takes the database that it is told to, leaves nothing in it, and prints no password', async () => {
+    const database = await startDatabase({ own: true, listen: true });
+    try {
+      const { port } = database.config;
+      const url = `postgresql://postgres:geheim@127.0.0.1:${port}/postgres`;
+      const program = new Program([START, '--no-load', '--port', '0'], {
+        env: { DATABASE_URL: undefined, PG_CONDUIT_DATABASE_URL: url },
+      });
+      await program.printed(/^Still serving/m);
+      const output = await program.stop();
+      const place = `database "postgres" on 127.0.0.1, port ${port}: that of PG_CONDUIT_DATABASE_URL`;
+      assert.ok(output.includes(`(environment), ${place}\n`), output);
+      assert.doesNotMatch(output, /geheim/);
+      const client = new Client(database.config);
+      await client.connect();
+      const { rows } = await client.query("select 1 from pg_namespace where nspname !~ '^pg_'");
+      await client.end();
+      // public and information_schema
+      assert.equal(rows.length, 2);
+    } finally {
+      await database.stop();
     }
   });
 

@@ -10,6 +10,7 @@ const {
   isOfDroppedType,
   isOfExecution,
   isOfParameter,
+  toDatabaseError,
 } = require('../lib/statement-errors');
 const { StatementInfo } = require('../lib/statement-registry');
 
@@ -99,6 +100,38 @@ describe('An error', () => {
     assert.ok(isOfDroppedType(make(fields)));
     assert.ok(!isOfDroppedType(make({ ...fields, W: 'PL/pgSQL function f() line 1 at RETURN' })));
     assert.ok(!isOfDroppedType(make({ ...fields, R: 'printtup' })));
+  });
+
+  it('of a wrong number of values names no statement of ours, and counts both, in any language', () => {
+    const fields = { C: '08P01', R: 'exec_bind_message' };
+    const tell = (M, name, count = 1, other = fields) =>
+      toDatabaseError({ ...other, M }, { name, parameters: Array(count).fill(null) });
+    const own = 'pgc_abcdefg234_17';
+    const german = `Binden-Nachricht enthält 1 Parameter, aber vorbereitete Anweisung »${own}« erfordert 12`;
+    const told = tell(german);
+    assert.equal(told.message, german.replace(own, ''));
+    assert.equal(told.hint, 'the text has $1 to $12, and 1 value was given');
+    // Written the other way round.
+    assert.equal(
+      tell(`needs 3, "${own}", has 2`, undefined, 2).hint.slice(0, 21),
+      'the text has $1 to $3',
+    );
+    assert.equal(
+      tell(german, '$& 5').message,
+      german.replace(own, () => '$& 5'),
+    );
+    assert.equal(tell(german, '$& 5').hint, told.hint);
+    for (const [M, count] of [
+      [german, 5],
+      ['bind message has 2 parameter formats but 3 parameters', 1],
+      ['something else', 1],
+      [undefined, 1],
+    ]) {
+      assert.equal(tell(M, undefined, count).hint, undefined, M);
+    }
+    // Where somebody wants to know the name.
+    const lost = { C: '26000', R: 'FetchPreparedStatement' };
+    assert.match(tell(`prepared statement "${own}" does not exist`, '', 1, lost).message, /pgc_/);
   });
 
   it('is only of execution by what no type has a part in', () => {

@@ -151,7 +151,7 @@ async function main(options) {
 
     const { rows } = await pool.query('show server_version');
     const [serverVersion] = rows[0].server_version.split(' ');
-    console.log(`PostgreSQL ${serverVersion} (${database.source})`);
+    console.log(`PostgreSQL ${serverVersion} (${database.source}), ${database.place}`);
     await createTables(pool);
     if (database.source === 'environment') cleanUps.unshift(() => dropTables(pool));
 

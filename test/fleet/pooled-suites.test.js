@@ -59,7 +59,7 @@ describe('through PgBouncer', function () {
       try {
         const mocha = require.resolve('mocha/bin/mocha.js');
         const { code, output } = await runNode([mocha, 'test/attribution.test.js', ...without], {
-          DATABASE_URL: pooler.connectionString,
+          PG_CONDUIT_DATABASE_URL: pooler.connectionString,
         });
         assert.equal(code, 0, quote(output));
       } finally {

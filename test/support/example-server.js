@@ -21,7 +21,7 @@ class ExampleServer {
    */
   constructor(folder, ...args) {
     // Without a value a variable is not passed on.
-    const env = { ...process.env, TMPDIR: folder, DATABASE_URL: undefined, PGHOST: undefined };
+    const env = { ...process.env, TMPDIR: folder, PG_CONDUIT_DATABASE_URL: undefined };
     this.child = spawn(process.execPath, [START, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -88,4 +88,4 @@ class ExampleServer {
   }
 }
 
-module.exports = { ExampleServer };
+module.exports = { ExampleServer, START };
