@@ -167,7 +167,7 @@ describe('the live page', function () {
       await page.getByText(/The last one: GET \/queries\?n=20 .* none failed\./).waitFor();
       await page.getByText('No load is running.').waitFor();
       const told = await page.evaluate(() => globalThis.told);
-      const how = 'on 64 HTTP connections, each server in turns';
+      const how = 'on 64 HTTP connections, both servers in turns';
       assert.ok(told.includes(`autocannon asks for /queries?n=20 ${how}.`), told.join('; '));
       assert.ok(told.includes(`${LOAD_SECONDS} s left`), told.join('; '));
       assert.deepEqual(noise, []);

@@ -27,7 +27,6 @@ const tickMillisOf = (seconds) => Math.min(500, Math.max(50, seconds * 25));
  * A server that is loaded.
  * @typedef {object} Contender
  * @property {string} name of its driver
- * @property {string} version
  * @property {string} url
  * @property {() => Promise<number>} cpuMicros what its process has taken so far
  * @property {() => Promise<number>} countConnections that the database server has of it

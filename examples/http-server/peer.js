@@ -20,14 +20,10 @@ async function serve(options) {
     const { user, system } = process.cpuUsage();
     process.send({ cpuMicros: user + system });
   });
-  process.on('disconnect', async () => {
-    server.closeAllConnections();
-    await pool.end();
-    process.exit();
-  });
   process.send({ version, url: `http://127.0.0.1:${server.address().port}` });
 }
 
 // Ctrl-C reaches every process of a terminal: the one that has forked us says when it is over.
 process.on('SIGINT', () => {});
+process.on('disconnect', () => process.exit());
 process.once('message', serve);

@@ -30,7 +30,6 @@ const USAGE = `npm start -- [options]
 const MAX_POOL_CONNECTIONS = 4;
 const MAX_IN_FLIGHT = 1024; // the default
 const LOAD = { seconds: 10, connections: 64 };
-/** Whoever sits before the page knows nothing of the options. */
 const MAX_BUTTON_LOAD = { seconds: 60, connections: 256 };
 const DEFAULT_PORT = 3000;
 
@@ -181,9 +180,9 @@ async function main(options) {
       const text = 'select count(*)::int as n from pg_stat_activity where application_name = $1';
       return (await pool.query(text, [poolOptions(driver).application_name])).rows[0].n;
     };
-    const ours = { name: 'pg-conduit', version, url, cpuMicros: ownCpuMicros };
+    const ours = { name: 'pg-conduit', url, cpuMicros: ownCpuMicros };
     loader.contenders = [peer, ours].map((one) => ({
-      ...{ name: one.name, version: one.version, url: one.url },
+      ...{ name: one.name, url: one.url },
       cpuMicros: () => one.cpuMicros(),
       countConnections: () => countConnections(one.name),
     }));

@@ -78,7 +78,7 @@ export class Load {
     if (!this.#isKnown) return ['A load can be run when the server is back.'];
     if (this.#running) {
       const { route, connections } = this.#running;
-      const how = `on ${several(connections, 'HTTP connection')}, each server in turns`;
+      const how = `on ${several(connections, 'HTTP connection')}, both servers in turns`;
       return [`autocannon asks for ${route} ${how}.`];
     }
     if (this.#busy > 1) return ['The server answers requests that were not begun here.'];
