@@ -1,6 +1,7 @@
 'use strict';
 
-// The files in which runs leave their figures: run.js and experiments/run.js write them, page/make.js reads them.
+// The files in which runs leave their figures: run.js and experiments/run.js write them, page/make.js and
+// fill-docs.js read them.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -85,4 +86,10 @@ function readFigures(file) {
   return all;
 }
 
-module.exports = { EXPERIMENTS, LATEST, prepareFigures, readFigures, writeFigures };
+/** Those of the last runs, of which at least one is missed if there is none. */
+function latestFiles() {
+  const found = [LATEST, EXPERIMENTS].filter((file) => fs.existsSync(file));
+  return found.length > 0 ? found : [LATEST];
+}
+
+module.exports = { EXPERIMENTS, LATEST, latestFiles, prepareFigures, readFigures, writeFigures };

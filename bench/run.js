@@ -21,7 +21,7 @@ const FULL = { rounds: 5, firstWarmupMillis: 1500, warmupMillis: 500, measureMil
 const QUICK = { rounds: 2, firstWarmupMillis: 400, warmupMillis: 100, measureMillis: 150 };
 
 const USAGE = `npm run bench -- [options]
-  --quick            less than two minutes, and rougher figures
+  --quick            two minutes instead of 40, and rougher figures
   --workload LIST    of ${WORKLOADS.map(({ id }) => id).join(',')} (all)
   --drivers LIST     of ${NAMES.join(',')} (all)
   --rounds N         how often each driver is measured (${FULL.rounds}, with --quick ${QUICK.rounds})

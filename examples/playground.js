@@ -42,15 +42,32 @@ async function openPlayground(schema, sql = '') {
   };
 }
 
+/** A path, and a body that is sent as JSON. @typedef {[path: string, body?: object]} Request */
+
+/**
+ * Where it listens, and commands to try it with.
+ * @param {string} url
+ * @param {Request[]} requests
+ */
+function announce(url, requests) {
+  console.log(`listening on ${url}`);
+  if (requests.length > 0) console.log('Try it in another terminal:');
+  for (const [path, body] of requests) {
+    const data = body && ` -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+    console.log(`  curl '${url}${path}'${data ?? ''}`);
+  }
+}
+
 /**
  * @param {import('node:http').Server} server
+ * @param {Request[]} [requests] see announce()
  * @returns {Promise<void>} when it listens, on PORT or 3000
  */
-async function listen(server) {
+async function listen(server, requests = []) {
   server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1');
   await once(server, 'listening');
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  console.log(`listening on http://127.0.0.1:${port}`);
+  announce(`http://127.0.0.1:${port}`, requests);
 }
 
 /**
@@ -65,4 +82,4 @@ function onStop(end) {
   for (const signal of STOPS) process.on(signal, listener);
 }
 
-module.exports = { listen, onStop, openPlayground };
+module.exports = { announce, listen, onStop, openPlayground };

@@ -4,7 +4,7 @@
 // and what it makes of figures. Run by mocha.
 
 const assert = require('node:assert/strict');
-const { spawn } = require('node:child_process');
+const { fork, spawn } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
@@ -15,6 +15,7 @@ const { formatReport, summarize } = require('../bench/report');
 const ROOT = path.join(__dirname, '..');
 const RUN = path.join(ROOT, 'bench', 'run.js');
 const BREAK = path.join(__dirname, 'support', 'fixtures', 'broken-drivers.js');
+const SLOW = path.join(__dirname, 'support', 'fixtures', 'slow-http.js');
 
 describe('npm run bench', function () {
   this.timeout(60_000);
@@ -139,6 +140,14 @@ describe('npm run bench', function () {
     const ours = results.filter(({ driver }) => driver === 'pg-conduit');
     assert.ok(ours.length >= 3);
     for (const result of ours) assert.ok(result.perSecond.median > 0, result.error);
+  });
+
+  it('warms up for as long as a driver needs to answer, however short a warm-up is meant to be', async () => {
+    child = fork(SLOW, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    let errors = '';
+    child.stderr.on('data', (chunk) => (errors += chunk));
+    const [measurement] = await Promise.race([once(child, 'message'), once(child, 'close')]);
+    assert.ok(measurement?.operations >= 64, errors);
   });
 
   it('ends soon when it is told to, without figures and without a trace', async () => {

@@ -130,6 +130,15 @@ describe('the documentation', function () {
     );
   });
 
+  it('begins with a program that runs in an empty file, also where npm init has been', async () => {
+    const [{ code }] = blocks('README.md', 'js');
+    for (const described of [{}, { type: 'commonjs' }]) {
+      project.write('package.json', JSON.stringify(described));
+      assert.match(await project.start('first.js', code).toEnd(), /^1 1$/m);
+    }
+    fs.rmSync(path.join(project.folder, 'package.json'));
+  });
+
   it('has an index that leads to every page', () => {
     const index = read('docs/README.md') + read('examples/README.md');
     for (const page of files('docs', '.md')) {

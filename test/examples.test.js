@@ -4,9 +4,12 @@
 // when they are told to, and leave nothing behind. Run by mocha.
 
 const assert = require('node:assert/strict');
+const { execFile, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { promisify } = require('node:util');
+const { cannotRun } = require('./support/cannot-run');
 const { SCHEMA, connectionString, resetSchema } = require('./support/connect');
 const { Observer, applicationName, until } = require('./support/outside');
 const { Program, killAll } = require('./support/program');
@@ -50,6 +53,18 @@ describe('examples', function () {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     return [response.status, await response.json()];
+  }
+
+  /** The commands that it prints. @returns {Promise<any[]>} the answers */
+  async function tryOut() {
+    const commands = program.output.match(/(?<=^ {2})curl .*$/gm) ?? [];
+    const answers = [];
+    for (const command of commands) {
+      const { stdout, stderr } = await promisify(execFile)('sh', ['-c', `${command} -sSf`]);
+      assert.equal(stderr, '');
+      answers.push(JSON.parse(stdout));
+    }
+    return answers;
   }
 
   /** It ends as a service does: its schema is gone, and no connection is left. */
@@ -150,6 +165,54 @@ describe('examples', function () {
     await program.printed(new RegExp(`process ${dead} has ended by SIGKILL`));
     assert.equal((await ask('GET', '/'))[1].visits, 101);
     await stop('conduit_cluster');
+  });
+
+  describe('print what to try, which works as it stands', () => {
+    for (const [file, schema, answers] of [
+      [
+        'express/server.js',
+        'conduit_express',
+        [
+          { name: 'ada', balance: 100 },
+          { from: 'ada', to: 'grace', amount: 60 },
+        ],
+      ],
+      [
+        'fastify/server.js',
+        'conduit_fastify',
+        [
+          {
+            total: 2,
+            books: [
+              { id: 2, title: 'Computing Machinery and Intelligence', year: 1950 },
+              { id: 3, title: 'The Art of Computer Programming', year: 1968 },
+            ],
+          },
+          { id: 4 },
+        ],
+      ],
+      [
+        'nextjs-handler/server.js',
+        'conduit_nextjs',
+        [{ id: 1, body: 'hello' }, [{ id: 1, body: 'hello' }]],
+      ],
+    ]) {
+      it(file, async function () {
+        if (spawnSync('curl', ['--version']).error) cannotRun(this, 'there is no curl');
+        await serve(file);
+        await program.printed(/curl .*\n.*curl .*\n/);
+        assert.deepEqual(await tryOut(), answers);
+        await stop(schema);
+      });
+    }
+  });
+
+  it('compare: lists its options, and does no more, with --help', async () => {
+    const output = await run(['written-for-pg/compare.js', '--help']).toEnd();
+    assert.match(output, /^npm run compare .*\n {2}--seconds N /);
+    const mistaken = run(['written-for-pg/compare.js', '--seconds', 'many']);
+    assert.deepEqual((await mistaken.closed)[0], 2);
+    assert.match(mistaken.errors, /--seconds is "many": give a number above 0\n\nnpm run compare/);
   });
 
   describe('csv-import', () => {

@@ -150,7 +150,7 @@ describe('the live page', function () {
 
     it('has a button that begins a load, and tells how it goes and went', async () => {
       const { page, noise } = await open();
-      await page.getByText('Nothing loads the server.').waitFor();
+      await page.getByText('No load is running.').waitFor();
       assert.ok((await page.locator('#load-text').innerText()).includes(`${url}/db`));
       await page.getByLabel('Route').selectOption('/queries?n=20');
       // On a slow machine the load may be over before anybody has looked.
@@ -165,10 +165,52 @@ describe('the live page', function () {
       });
       await page.getByRole('button', { name: `Run load for ${LOAD_SECONDS} s` }).click();
       await page.getByText(/The last one: GET \/queries\?n=20 .* none failed\./).waitFor();
-      await page.getByText('Nothing loads the server.').waitFor();
+      await page.getByText('No load is running.').waitFor();
       const told = await page.evaluate(() => globalThis.told);
-      assert.ok(told.includes('autocannon asks for /queries?n=20 on 64 HTTP connections.'));
+      const how = 'on 64 HTTP connections, both servers in turns';
+      assert.ok(told.includes(`autocannon asks for /queries?n=20 ${how}.`), told.join('; '));
       assert.ok(told.includes(`${LOAD_SECONDS} s left`), told.join('; '));
+      assert.deepEqual(noise, []);
+    });
+
+    it('tells after a load what pg and pg-conduit have made of it, and draws that', async () => {
+      await server.idle();
+      const { page, noise } = await open();
+      await page.getByRole('button', { name: 'Run load' }).click();
+      await page.getByText('Under way: GET /db on 64 HTTP connections').waitFor();
+      const headline = page.getByText(
+        /^pg-conduit answers [\d.]+x the requests per second of pg, with \d+ % of its CPU for each$/,
+      );
+      await headline.waitFor();
+      const table = page.getByRole('table', { name: 'What the load has found' });
+      const rows = await table.evaluate(({ tBodies: [body] }) =>
+        [...body.rows].map((row) => [...row.cells].map((cell) => cell.innerText)),
+      );
+      assert.deepEqual(
+        rows.map(([name]) => name),
+        ['pg-conduit', 'pg'],
+      );
+      for (const [, ...figures] of rows) {
+        const numbers = figures.map((text) => parseFloat(text.replaceAll(',', '')));
+        assert.equal(numbers.length, 4);
+        assert.ok(
+          numbers.every((number) => number > 0),
+          figures.join(),
+        );
+        assert.ok(numbers[3] <= MAX_CONNECTIONS, figures.join());
+      }
+      const [live, later] = [page, await (await browser.newContext()).newPage()];
+      await later.goto(url);
+      // Also for one who comes when it is over.
+      for (const reader of [live, later]) {
+        await reader.getByText(await headline.innerText()).waitFor();
+        for (const color of ['--blue', '--rust']) {
+          const points = await readLines(reader, '#comparison', color);
+          assert.equal(points.length, 3);
+          assert.ok(!points.includes(0), `${color}: ${points}`);
+        }
+      }
+      await later.context().close();
       assert.deepEqual(noise, []);
     });
 
@@ -191,7 +233,7 @@ describe('the live page', function () {
           page.mouse.move(plot.x + plot.width * part, plot.y + plot.height / 2);
         /** @type {string[]} */
         const moments = [];
-        for (let part = 0.9; part < 0.985; part += 0.01) {
+        for (let part = 0.6; part < 0.99; part += 0.045) {
           await pointAt(part);
           const moment = page.locator('#moment');
           await moment.filter({ hasText: /^\d+\.\d s ago$/ }).waitFor();
@@ -229,7 +271,7 @@ describe('the live page', function () {
       await server.idle();
       const { page, noise } = await open({ viewport: { width: 360, height: 800 } });
       await page.getByText('The last minute as a table').click();
-      await page.getByText('Nothing loads the server.').waitFor();
+      await page.getByText('No load is running.').waitFor();
       const sidewards = () => page.evaluate(() => document.documentElement.scrollWidth);
       assert.equal(await sidewards(), 360);
       await underLoad(async () => {

@@ -33,23 +33,44 @@ describe('npm start', function () {
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
-  it('loads itself, prints a table and ends with code 0 and without a trace with --once', async () => {
-    server = new ExampleServer(folder, '--once', '--seconds', '1', '--port', '0');
+  it('loads itself and pg, prints both and the factor, and ends with code 0 and without a trace with --once', async () => {
+    server = new ExampleServer(folder, '--once', '--seconds', '2', '--max', '3', '--port', '0');
     const [code] = await server.closed;
     const { output, errors } = server;
     assert.equal(code, 0, output + errors);
     assert.equal(errors, '');
-    for (const row of [
-      'requests/s',
-      'latency p50',
-      'latency p99',
-      'queries for each Sync',
-      'queries for each flush',
-    ]) {
-      assert.match(output, new RegExp(`${row}\\s+│\\s+[\\d,.]+`));
+    assert.match(output, /│\s+│ pg-conduit │\s+pg │/);
+    /** @param {string} row @param {string} unit */
+    const read = (row, unit) => {
+      const cell = `│\\s+([\\d,.]+)${unit} `;
+      const [, ...cells] = output.match(new RegExp(`│ ${row}\\s+${cell}${cell}│`)) ?? [];
+      return cells.map((text) => Number(text.replaceAll(',', '')));
+    };
+    const rates = read('requests/s', '');
+    const costs = read('CPU a request', ' µs');
+    for (const figures of [rates, costs, read('latency p50', ' ms'), read('latency p99', ' ms')]) {
+      assert.ok(figures.length === 2 && figures.every((figure) => figure > 0), output);
     }
-    assert.match(output, /errors\s+│\s+0 /);
-    assert.match(output, /connections used\s+│\s+[1-4] of 4/);
+    assert.deepEqual(read('errors', ''), [0, 0]);
+    const [ours, theirs] = read('connections at the server', '');
+    assert.ok(ours >= 1 && ours <= 3, output);
+    assert.equal(theirs, 3);
+    assert.match(output, /sent [\d.]+ queries in one write .* [\d.]+ answers in one wake-up/);
+    const line =
+      /^pg-conduit answers ([\d.]+)x the requests per second of pg, with (\d+) % of its CPU for each\.$/m;
+    const [times, percent] = output.match(line)?.slice(1).map(Number) ?? [];
+    assert.ok(Math.abs((times * rates[1]) / rates[0] - 1) < 0.05, output);
+    assert.ok(Math.abs(percent - (100 * costs[0]) / costs[1]) < 3, output);
+    assert.deepEqual(fs.readdirSync(folder), []);
+  });
+
+  it('serves the same on pg, in another process', async () => {
+    server = new ExampleServer(folder, '--no-load', '--port', '0');
+    const [, url] = await server.prints(/The same on pg [\d.]+: (\S+)/);
+    assert.deepEqual(Object.keys(await (await fetch(url)).json()), ['id', 'randomnumber']);
+    assert.notEqual(new URL(url).port, new URL(await server.url()).port);
+    assert.equal(await server.end(), 0, server.errors);
+    await assert.rejects(fetch(url));
     assert.deepEqual(fs.readdirSync(folder), []);
   });
 
@@ -91,7 +112,7 @@ describe('npm start', function () {
     server = new ExampleServer(folder, '--help');
     const [code] = await server.closed;
     assert.equal(code, 0);
-    for (const name of ['once', 'no-load', 'seconds', 'connections', 'port']) {
+    for (const name of ['once', 'no-load', 'seconds', 'connections', 'max', 'port']) {
       assert.match(server.output, new RegExp(`^  --${name} `, 'm'));
     }
   });

@@ -1,7 +1,7 @@
 'use strict';
 
-// `npm run docs:figures [-- FILE...]`: puts what the experiments measured into the tables of the documentation. Where a
-// table stands is marked in the page:
+// Puts what the experiments measured into the tables of the documentation. Called by ../fill-docs.js. Where a table stands
+// is marked in the page:
 //
 //   <!-- figures fleet/thinking "point selects": throughput, p99 -->
 //   …
@@ -10,9 +10,7 @@
 // The names are those of index.js and of page/metrics.js; without a case its line over all cases; `range` is that of
 // the first metric; `published` and `note` are left out where nothing is.
 
-const fs = require('node:fs');
 const path = require('node:path');
-const { EXPERIMENTS: LATEST, readFigures } = require('../figures');
 const { divide, formatNumber, formatRange } = require('../page/format');
 const { METRICS, roleOf } = require('../page/metrics');
 const { EXPERIMENTS } = require('.');
@@ -172,16 +170,5 @@ function fill(page, all) {
     return `${start}\n${table}\n<!-- end of figures -->`;
   });
 }
-
-function main() {
-  const files = process.argv.slice(2);
-  const all = (files.length > 0 ? files : [LATEST]).flatMap(readFigures);
-  for (const page of PAGES) {
-    const text = fs.readFileSync(page, 'utf8');
-    fs.writeFileSync(page, fill(text, all));
-  }
-}
-
-if (require.main === module) main();
 
 module.exports = { PAGES, fill };

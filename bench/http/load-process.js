@@ -1,7 +1,7 @@
 'use strict';
 
-// The process of load.js, seen from the driver's process, with which it ends. Used by
-// workloads/w5-http.js and the experiments http-styles and many-processes.
+// The process of load.js, seen from the one that forks it, with which it ends. Used by workloads/w5-http.js,
+// the experiments http-styles and many-processes, and examples/http-server.
 
 const { fork } = require('node:child_process');
 const { once } = require('node:events');
@@ -10,12 +10,14 @@ const path = require('node:path');
 /**
  * @typedef {import('./load').Order} Order
  * @typedef {import('./load').Loaded} Loaded
+ * @typedef {import('./load').Tick} Tick
  * @typedef {import('./load').Answer} Answer
  */
 
 class LoadProcess {
   #child = fork(path.join(__dirname, 'load.js'), [], {
     execArgv: [],
+    serialization: 'advanced', // numbers stay in their arrays
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   #ended = once(this.#child, 'exit').then(() => {
@@ -28,15 +30,31 @@ class LoadProcess {
 
   /**
    * @param {Order} order
+   * @param {(tick: Tick) => void} [onTick] hears how it goes, if the order says how often
    * @returns {Promise<Loaded>}
    */
-  async run(order) {
-    const answered = once(this.#child, 'message');
+  async run(order, onTick) {
+    /** @type {Promise<Answer>} */
+    const answered = new Promise((resolve) => {
+      const listener = (/** @type {Answer} */ answer) => {
+        if (answer.tick) {
+          onTick?.(answer.tick);
+          return;
+        }
+        this.#child.off('message', listener);
+        resolve(answer);
+      };
+      this.#child.on('message', listener);
+    });
     this.#child.send(order);
-    /** @type {Answer[]} */
-    const [{ loaded, error }] = await Promise.race([answered, this.#ended]);
+    const { loaded, error } = await Promise.race([answered, this.#ended]);
     if (!loaded) throw new Error(error);
     return loaded;
+  }
+
+  /** Whatever it is doing. */
+  end() {
+    if (this.#child.connected) this.#child.disconnect();
   }
 }
 

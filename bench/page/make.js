@@ -9,7 +9,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { Eta } = require('eta');
-const { EXPERIMENTS, LATEST, readFigures } = require('../figures');
+const { LATEST, latestFiles, readFigures } = require('../figures');
 const { buildView } = require('./view');
 
 const OUTPUT = path.join(path.dirname(LATEST), 'report.html');
@@ -47,11 +47,6 @@ function renderPage(all) {
     policy: scripts.map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`),
     plots: JSON.stringify(view.plots).replaceAll('<', '\\u003c'),
   });
-}
-
-function latestFiles() {
-  const found = [LATEST, EXPERIMENTS].filter((file) => fs.existsSync(file));
-  return found.length > 0 ? found : [LATEST];
 }
 
 function main() {

@@ -82,7 +82,8 @@ async function main() {
     await pool.end();
     await playground.close();
   });
-  await listen(server);
+  const transfer = { from: 'ada', to: 'grace', amount: 60 };
+  await listen(server, [['/accounts/ada'], ['/transfers', transfer]]);
 }
 
 main();

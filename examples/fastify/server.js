@@ -6,7 +6,7 @@
 
 const fastify = require('fastify');
 const { Pool } = require('pg-conduit');
-const { onStop, openPlayground } = require('../playground');
+const { announce, onStop, openPlayground } = require('../playground');
 
 const TABLES = `
   create table book (id serial primary key, title text not null unique, year int not null);
@@ -65,7 +65,8 @@ async function main() {
     await playground.close();
   });
   const address = await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' });
-  console.log(`listening on ${address}`);
+  const book = { title: 'Structure and Interpretation of Computer Programs', year: 1985 };
+  announce(address, [['/books?from=1950'], ['/books', book]]);
 }
 
 main();

@@ -1,8 +1,8 @@
 'use strict';
 
-// An HTTP server that answers each request from the database: what pg-conduit is for. All handlers
-// await the same pool, and their queries share its few connections.
-// Called by start.js, with a pool and with the tables of tables.js in place.
+// An HTTP server that answers each request from the database: what pg-conduit is for. All handlers await
+// the same pool. Called by start.js with a pool of pg-conduit, where their queries share its few connections, and by
+// peer.js with one of pg; the tables of tables.js are in place.
 
 const http = require('node:http');
 const { SCHEMA, WORLD_ROWS } = require('./tables');
@@ -13,13 +13,15 @@ const SELECT_FORTUNES = `select id, message from ${SCHEMA}.fortune`;
 
 /** @typedef {{ id: number, randomnumber: number }} World */
 
+/** A pool of pg-conduit, or of pg. @typedef {{ query(text: string, values?: unknown[]): Promise<{ rows: any[] }> }} Pool */
+
 /**
- * @param {import('../..').Pool} pool
+ * @param {Pool} pool
  * @param {object} [options]
  * @param {(error: Error) => void} [options.onError] hears of what the client only sees as a 500
  * @param {import('./live/page').LivePage} [options.livePage] shows how the pool is doing, under /
  */
-function createServer(pool, { onError = console.error, livePage } = {}) {
+function createServer(pool, { onError = logOnce(), livePage } = {}) {
   /** @type {Record<string, (url: URL) => Promise<{ type: string, body: string }>>} */
   const routes = {
     '/db': async () => json(await selectWorld(pool, randomId())),
@@ -44,7 +46,7 @@ function createServer(pool, { onError = console.error, livePage } = {}) {
 }
 
 /**
- * @param {import('../..').Pool} pool
+ * @param {Pool} pool
  * @param {number} id
  * @returns {Promise<World>}
  */
@@ -54,7 +56,7 @@ async function selectWorld(pool, id) {
 }
 
 /**
- * @param {import('../..').Pool} pool
+ * @param {Pool} pool
  * @param {number} count
  */
 function selectWorlds(pool, count) {
@@ -62,7 +64,7 @@ function selectWorlds(pool, count) {
 }
 
 /**
- * @param {import('../..').Pool} pool
+ * @param {Pool} pool
  * @param {number} count
  */
 async function updateWorlds(pool, count) {
@@ -77,7 +79,7 @@ async function updateWorlds(pool, count) {
   return worlds;
 }
 
-/** @param {import('../..').Pool} pool */
+/** @param {Pool} pool */
 async function fortunesPage(pool) {
   const { rows } = await pool.query(SELECT_FORTUNES);
   rows.push({ id: 0, message: 'Additional fortune added at request time.' });
@@ -89,6 +91,16 @@ async function fortunesPage(pool) {
     '<!DOCTYPE html><html><head><title>Fortunes</title></head><body><table>' +
     `<tr><th>id</th><th>message</th></tr>${lines.join('')}</table></body></html>`
   );
+}
+
+/** Each message once: a database that went away would fill the screen. */
+function logOnce() {
+  const seen = new Set();
+  return (error) => {
+    if (seen.has(error.message)) return;
+    seen.add(error.message);
+    console.error(error);
+  };
 }
 
 function randomId() {
@@ -128,4 +140,4 @@ function send(response, status, { type, body }) {
   response.end(body);
 }
 
-module.exports = { createServer };
+module.exports = { createServer, logOnce };

@@ -50,7 +50,7 @@ async function main() {
     await globalThis.databasePool?.end();
     await playground.close();
   });
-  await listen(server);
+  await listen(server, [['/api/notes', { body: 'hello' }], ['/api/notes']]);
 }
 
 main();

@@ -78,7 +78,7 @@ async function main() {
     await pool.end();
     await playground.close();
   });
-  await listen(server);
+  await listen(server, [['/'], ['/statistics?sensor=0']]);
 }
 
 main();

@@ -1,8 +1,7 @@
 'use strict';
 
-// Starts the program twice, with `pg` and with this driver in its place, asks both the same, and
-// loads both: node examples/written-for-pg/compare.js [--seconds 5]. Every answer must be the same,
-// byte for byte, alone and under load.
+// `npm run compare`: starts the program twice, with `pg` and with this driver in its place, asks both the
+// same, and loads both. Every answer must be the same, byte for byte, alone and under load.
 
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
@@ -12,8 +11,13 @@ const path = require('node:path');
 const { isDeepStrictEqual, parseArgs } = require('node:util');
 const autocannon = require('autocannon');
 const pg = require('pg');
+const { runCommand } = require('../../bench/command');
 const { installOnce, placeProject } = require('../../scripts/consumer');
 const { startDatabase } = require('../../scripts/database');
+
+const USAGE = `npm run compare -- [options]
+  --seconds N   how long each path is loaded with each driver (5)
+  --help`;
 
 const CONNECTIONS = 64;
 const LOADED = ['/notes', '/notes/7', '/notes/1999', '/me'];
@@ -147,11 +151,28 @@ async function compare(seconds) {
   return differences;
 }
 
-if (require.main === module) {
-  const { values } = parseArgs({ options: { seconds: { type: 'string', default: '5' } } });
-  compare(Number(values.seconds)).then((differences) => {
-    process.exitCode = differences.length === 0 ? 0 : 1;
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '5' },
+      help: { type: 'boolean', default: false },
+    },
   });
+  const seconds = Number(values.seconds);
+  if (!(seconds > 0)) throw new Error(`--seconds is "${values.seconds}": give a number above 0`);
+  return { seconds, help: values.help };
 }
+
+async function main() {
+  const { seconds, help } = readOptions();
+  if (help) {
+    console.log(USAGE);
+    return;
+  }
+  const differences = await compare(seconds);
+  process.exitCode = differences.length === 0 ? 0 : 1;
+}
+
+if (require.main === module) runCommand(main, USAGE);
 
 module.exports = { compare };

@@ -45,29 +45,34 @@ function loadedFigures(page) {
 }
 
 /**
- * How many points of each chart have the colour of its first line.
+ * How many points of each chart have the colour of a line.
  * @param {Page} page
+ * @param {string} [charts] what they are in
+ * @param {string} [color] that all charts have
  * @returns {Promise<number[]>}
  */
-function readLines(page) {
-  return page.evaluate(() => {
-    const color = getComputedStyle(document.body).getPropertyValue('--blue').match(/\w\w/g);
-    const [red, green, blue] = color.map((part) => parseInt(part, 16));
-    return [...document.querySelectorAll('.chart canvas')].map((canvas) => {
-      // Of a copy, since the browser warns of what reads the page's own.
-      const { width, height } = canvas;
-      const copy = new OffscreenCanvas(width, height).getContext('2d', {
-        willReadFrequently: true,
+function readLines(page, charts = ':is(#panels, #connections)', color = '--blue') {
+  return page.evaluate(
+    ([place, name]) => {
+      const value = getComputedStyle(document.body).getPropertyValue(name).match(/\w\w/g);
+      const [red, green, blue] = value.map((part) => parseInt(part, 16));
+      return [...document.querySelectorAll(`${place} canvas`)].map((canvas) => {
+        // Of a copy, since the browser warns of what reads the page's own.
+        const { width, height } = canvas;
+        const copy = new OffscreenCanvas(width, height).getContext('2d', {
+          willReadFrequently: true,
+        });
+        copy.drawImage(canvas, 0, 0);
+        const { data } = copy.getImageData(0, 0, width, height);
+        let points = 0;
+        for (let at = 0; at < data.length; at += 4) {
+          if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) ++points;
+        }
+        return points;
       });
-      copy.drawImage(canvas, 0, 0);
-      const { data } = copy.getImageData(0, 0, width, height);
-      let points = 0;
-      for (let at = 0; at < data.length; at += 4) {
-        if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) ++points;
-      }
-      return points;
-    });
-  });
+    },
+    [charts, color],
+  );
 }
 
 /**

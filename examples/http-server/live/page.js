@@ -7,6 +7,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { ROUTES } = require('../load');
+const { headline } = require('../summary');
 const { EventStream } = require('./event-stream');
 const { INTERVAL_MILLIS, WINDOW_SECONDS } = require('./sampler');
 
@@ -74,6 +75,7 @@ class LivePage {
     this.#onError = onError;
     sampler.on('sample', (sample) => this.#stream.send('sample', sample));
     loader.on('change', () => this.#stream.send('load', this.#describeLoad()));
+    loader.on('tick', (tick) => this.#stream.send('tick', tick));
   }
 
   /** Whoever listens is told that there is no more. */
@@ -130,12 +132,14 @@ class LivePage {
       routes: ROUTES,
       button: this.#button,
       load: this.#describeLoad(),
+      ticks: this.#loader.ticks,
       history: this.#sampler.history,
     };
   }
 
   #describeLoad() {
-    const { running, last } = this.#loader;
+    const { running, last: finished } = this.#loader;
+    const last = finished && { ...finished, headline: headline(finished) };
     if (!running) return { last };
     const { route, connections, seconds, endsAt } = running;
     // The reader's clock may be another.

@@ -41,6 +41,7 @@ export class Chart {
   #place;
   #plot;
   /** In seconds: where the horizontal axis begins and ends. */
+  /** @type {[number, number]} */
   #range = [0, 60];
 
   /**
@@ -49,9 +50,11 @@ export class Chart {
    * @param {object} options
    * @param {number} options.least what the vertical axis goes to when all values are smaller
    * @param {number} [options.most] where it ends whatever the values
-   * @param {(index: number | null) => void} options.onMoment where the pointer is
+   * @param {string} options.group charts of one group show where the pointer is together
+   * @param {(at: number, last: number) => string} options.label of the horizontal axis, in seconds
+   * @param {(index: number | null) => void} [options.onMoment] where the pointer is
    */
-  constructor(place, lines, { least, most, onMoment }) {
+  constructor(place, lines, { least, most, group, label, onMoment }) {
     this.#place = place;
     const grid = { stroke: color('--grid'), width: 1 };
     const axis = { stroke: color('--quiet'), font: FONT, ticks: { show: false }, grid };
@@ -61,7 +64,7 @@ export class Chart {
         legend: { show: false },
         padding: [TOP, SIDE, 0, 0],
         cursor: {
-          sync: { key: 'moment' },
+          sync: { key: group },
           drag: { x: false, y: false },
           y: false,
           points: { size: 7 },
@@ -82,8 +85,7 @@ export class Chart {
             gap: 4,
             grid: { show: false },
             splits: (_plot, _axis, first, last) => [first, (first + last) / 2, last],
-            values: (_plot, splits) =>
-              splits.map((at) => (at === splits.at(-1) ? 'now' : `−${splits.at(-1) - at} s`)),
+            values: (_plot, splits) => splits.map((at) => label(at, splits.at(-1))),
           },
           {
             ...axis,
@@ -103,7 +105,7 @@ export class Chart {
             points: { show: false },
           })),
         ],
-        hooks: { setCursor: [({ cursor }) => onMoment(cursor.idx ?? null)] },
+        hooks: { setCursor: [({ cursor }) => onMoment?.(cursor.idx ?? null)] },
       },
       [[], ...lines.map(() => [])],
       place,
@@ -117,11 +119,14 @@ export class Chart {
     return { width, height };
   }
 
-  /** @param {import('./history.mjs').History} history @param {(number | null)[][]} columns by line */
-  draw(history, columns) {
-    const now = history.now / 1000;
-    this.#range = [now - history.windowSeconds, now];
-    this.#plot.setData([history.moments.map(({ at }) => at / 1000), ...columns]);
+  /**
+   * @param {[first: number, last: number]} range of the horizontal axis, in seconds
+   * @param {number[]} times
+   * @param {(number | null | undefined)[][]} columns by line
+   */
+  draw(range, times, columns) {
+    this.#range = range;
+    this.#plot.setData([times, ...columns]);
   }
 
   redraw() {

@@ -3,6 +3,7 @@
 import { Chart } from './chart.mjs';
 import { byId, element } from './dom.mjs';
 import { count, ratio } from './format.mjs';
+import { LIVE } from './history.mjs';
 
 const COLORS = ['--blue', '--teal', '--rust', '--violet'];
 /** Of what is in flight, on average and at most: those of a whole minute share a scale. */
@@ -37,7 +38,7 @@ export class Connections {
     this.#chart = new Chart(
       chart,
       places.map((color) => ({ color })),
-      { least: LEAST, onMoment },
+      { least: LEAST, ...LIVE, onMoment },
     );
   }
 
@@ -61,7 +62,7 @@ export class Connections {
     const columns = this.#rows.map((_, place) =>
       history.column(({ connections }) => connections[place]?.inFlight ?? null),
     );
-    this.#chart.draw(history, columns);
+    this.#chart.draw(history.range, history.times, columns);
   }
 }
 

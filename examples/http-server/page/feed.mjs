@@ -14,7 +14,7 @@ export class Feed {
 
   /**
    * @param {string} url
-   * @param {{ hello: Function, sample: Function, load: Function, state: Function }} handlers of each event,
+   * @param {{ hello: Function, sample: Function, load: Function, tick: Function, state: Function }} handlers of each event,
    *   and of `live` and `lost`
    */
   constructor(url, handlers) {
@@ -29,7 +29,7 @@ export class Feed {
     const source = new EventSource(this.#url);
     this.#source = source;
     this.#heardAt = performance.now();
-    for (const name of ['hello', 'sample', 'load']) {
+    for (const name of ['hello', 'sample', 'load', 'tick']) {
       source.addEventListener(name, ({ data }) => {
         if (source !== this.#source) return;
         this.#heardAt = performance.now();

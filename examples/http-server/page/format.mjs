@@ -30,6 +30,8 @@ export const millis = orNothing((value) => {
   return value < 99.95 ? tenths(value) : whole(value);
 });
 
+export const micros = orNothing((value) => `${whole(value)} µs`);
+
 /** Of an axis. */
 export const tick = (value) => compact.format(value).replace('K', 'k');
 

@@ -1,6 +1,9 @@
 // The samples that the page shows, oldest first, with a gap where the server has told nothing. Filled by
 // live.mjs from the feed.
 
+/** What charts show: no more than there is to be seen. */
+const SPANS = [10, 15, 20, 30, 45];
+
 /** @typedef {import('../live/sampler').Sample} Sample */
 /** @typedef {Partial<Sample> & { at: number, isGap?: boolean }} Moment */
 
@@ -43,8 +46,26 @@ export class History {
     return this.moments.at(-1)?.at ?? Date.now();
   }
 
+  /** Where a chart of all of it begins and ends, in seconds. @returns {[first: number, last: number]} */
+  get range() {
+    const now = this.now / 1000;
+    const first = this.moments.length > 0 ? this.moments[0].at / 1000 : now;
+    return [now - (SPANS.find((span) => now - first <= span) ?? this.windowSeconds), now];
+  }
+
+  /** In seconds. */
+  get times() {
+    return this.moments.map(({ at }) => at / 1000);
+  }
+
   /** @param {(moment: Moment) => number | null} read @returns {(number | null)[]} */
   column(read) {
     return this.moments.map((moment) => (moment.isGap ? null : read(moment)));
   }
 }
+
+/** Of charts that show a history. */
+export const LIVE = {
+  group: 'live',
+  label: (at, now) => (at === now ? 'now' : `−${now - at} s`),
+};

@@ -1,6 +1,7 @@
 // The live page: takes what the server tells and has it shown, at most once a frame, and not at all while
 // nobody can see it. The other modules make its parts.
 
+import { Comparison } from './comparison.mjs';
 import { Connections } from './connections.mjs';
 import { byId } from './dom.mjs';
 import { Feed } from './feed.mjs';
@@ -17,6 +18,7 @@ const STATES = {
 
 const history = new History();
 const load = new Load();
+const comparison = new Comparison();
 const panels = PANELS.map((panel) => new PanelView(byId('panels'), panel, point));
 /** @type {Connections | undefined} */
 let connections;
@@ -83,6 +85,7 @@ new Feed('/live/events', {
     connections ??= new Connections(limits, point);
     history.greet(greeting);
     load.greet(greeting);
+    comparison.greet(greeting);
     request(drawAndTell);
   },
   sample(sample) {
@@ -92,6 +95,10 @@ new Feed('/live/events', {
   },
   load(change) {
     load.change(change);
+    comparison.change(change);
+  },
+  tick(tick) {
+    comparison.add(tick);
   },
   state(next) {
     if (next === state) return;

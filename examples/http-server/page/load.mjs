@@ -1,7 +1,7 @@
 // The load of the server: what runs, how to begin one, and what the last one has found. Used by live.mjs.
 
 import { byId, element } from './dom.mjs';
-import { count, several } from './format.mjs';
+import { several } from './format.mjs';
 
 const LOCAL = ['127.0.0.1', '[::1]', 'localhost'];
 
@@ -42,10 +42,10 @@ export class Load {
     this.#busy = 0;
     this.#running = running && { ...running, endsAt: performance.now() + running.leftMillis };
     if (last) {
-      const { route, connections, seconds, requests, p50, p99, failures } = last;
+      const { route, connections, seconds, outcomes } = last;
+      const failures = outcomes.reduce((sum, outcome) => sum + outcome.failures, 0);
       this.#last.textContent =
         `The last one: GET ${route} on ${several(connections, 'HTTP connection')} for ${seconds} s, ` +
-        `${count(requests)} requests/s, p50 ${p50} ms, p99 ${p99} ms, ` +
         (failures === 0 ? 'none failed.' : `${several(failures, 'request')} failed.`);
     }
     this.#show();
@@ -78,12 +78,13 @@ export class Load {
     if (!this.#isKnown) return ['A load can be run when the server is back.'];
     if (this.#running) {
       const { route, connections } = this.#running;
-      return [`autocannon asks for ${route} on ${several(connections, 'HTTP connection')}.`];
+      const how = `on ${several(connections, 'HTTP connection')}, both servers in turns`;
+      return [`autocannon asks for ${route} ${how}.`];
     }
     if (this.#busy > 1) return ['The server answers requests that were not begun here.'];
     const command = `npx autocannon -c 64 -d 30 ${location.origin}/db`;
     const how = this.#isLocal ? 'Run a load here, or in a terminal: ' : 'Run in a terminal: ';
-    return ['Nothing loads the server. ', how, element('code', {}, [command])];
+    return ['No load is running. ', how, element('code', {}, [command])];
   }
 
   /** What is the same is not read out again. @param {(Node | string)[]} parts */

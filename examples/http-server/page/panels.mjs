@@ -3,6 +3,7 @@
 import { Chart } from './chart.mjs';
 import { element } from './dom.mjs';
 import { count, millis, percent, ratio } from './format.mjs';
+import { LIVE } from './history.mjs';
 
 /** @typedef {import('../live/sampler').Sample} Sample */
 
@@ -73,7 +74,7 @@ export const PANELS = [
   {
     id: 'per-sync',
     title: 'Queries for each Sync',
-    note: 'that share one transaction',
+    note: 'the message that ends a transaction',
     figures: [
       {
         label: 'Queries for each Sync',
@@ -88,7 +89,7 @@ export const PANELS = [
   {
     id: 'per-flush',
     title: 'Queries for each flush',
-    note: 'that leave in one write to a socket',
+    note: 'one write to a socket',
     figures: [
       {
         label: 'Queries for each flush',
@@ -166,7 +167,7 @@ export class PanelView {
     parent.append(section);
     this.#values = [...section.querySelectorAll('.value')];
     const lines = panel.figures.flatMap(({ line }) => line ?? []);
-    this.#chart = new Chart(chart, lines, { ...panel, onMoment });
+    this.#chart = new Chart(chart, lines, { ...panel, ...LIVE, onMoment });
   }
 
   /** @param {import('./history.mjs').Moment | undefined} moment whose figures are told; none: they are not known */
@@ -181,7 +182,8 @@ export class PanelView {
   draw(history) {
     const drawn = this.#panel.figures.filter(({ line }) => line);
     this.#chart.draw(
-      history,
+      history.range,
+      history.times,
       drawn.map(({ read }) => history.column(read)),
     );
   }
