@@ -4,6 +4,7 @@
 // up to. It settles once, at its Sync, at the loss of its connection, or before
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
+const { CallSite, rejection } = require('./caller-stack');
 const { DatabaseError, ResultError, StatementRefusedError, isFatal } = require('./errors');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
@@ -94,6 +95,10 @@ class Query {
    */
   results = undefined;
   isSettled = false;
+  isInCall = false;
+  isToldElsewhere = false;
+  /** @type {CallSite | undefined} */
+  callSite = undefined;
   /** @type {QueryObserver | undefined} while somebody listens */
   trace = undefined;
   /** Its rows are passed on as they come. */
@@ -145,9 +150,17 @@ class Query {
     return false;
   }
 
+  /** @param {import('./statement-registry').StatementRegistry} registry */
+  identify(registry) {
+    const info = (this.info ??= registry.find(this.text));
+    if (info.isUntried && this.isInCall && !this.isStreamed) this.callSite ??= new CallSite();
+    return info;
+  }
+
   /** @param {any} value */
   resolve(value) {
     if (this.isSettled) return;
+    this.callSite = undefined;
     this.#settle(value);
     this.trace?.settled(value);
   }
@@ -362,10 +375,7 @@ class Query {
   reject(error) {
     if (this.isSettled) return;
     this.tellText(error);
-    // An async function that is pending when it captures the stack: V8 then
-    // finds the callers that await the promise, and a query that succeeds pays
-    // nothing for it.
-    this.#settle(rejectWithCallerStack(error));
+    this.#settle(rejection(this, error));
     this.trace?.settled(undefined, error);
   }
 }
@@ -380,19 +390,6 @@ function parseError(thrown) {
   return new ResultError(`a value of the result cannot be parsed: ${message}`, {
     cause: causeOf(thrown),
   });
-}
-
-/**
- * @param {Error} error
- * @returns {Promise<never>}
- */
-async function rejectWithCallerStack(error) {
-  // The query's promise follows this one two microtasks after it is resolved.
-  await null;
-  await null;
-  await null;
-  Error.captureStackTrace(error, rejectWithCallerStack);
-  throw error;
 }
 
 function copyError() {
@@ -456,4 +453,4 @@ class Housekeeping {
   lost() {}
 }
 
-module.exports = { OWN_DEFAULTS, Query, Housekeeping, rejectWithCallerStack };
+module.exports = { OWN_DEFAULTS, Query, Housekeeping };
