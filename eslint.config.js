@@ -75,7 +75,16 @@ module.exports = [
   },
   {
     files: ['lib/**'],
-    rules: { 'no-console': 'error' },
+    rules: {
+      'no-console': 'error',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "NewExpression[callee.name='Promise'] > :function[params.length>1]",
+          message: 'The error would name no line of the caller: use Deferred of caller-stack.js.',
+        },
+      ],
+    },
   },
   {
     // What runs in a browser, or tells one what to run.

@@ -160,6 +160,7 @@ class Answers {
     const { error, info } = query;
     this.#connection.forget(query);
     if (error === undefined) {
+      info.isUntried = false;
       if (query.result !== undefined) {
         info.learnEffect(query.result.command);
         info.rows = query.result.rows.length;

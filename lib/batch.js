@@ -4,6 +4,7 @@
 // their results are given out together. Made by client.js and pool.js, sent by
 // outbox.js.
 
+const { CallSite, rejection } = require('./caller-stack');
 const {
   ConnectionError,
   ParameterError,
@@ -11,7 +12,7 @@ const {
   StatementRefusedError,
 } = require('./errors');
 const { Measure, batchTooLargeError } = require('./parameters');
-const { OWN_DEFAULTS, Query, rejectWithCallerStack } = require('./query');
+const { OWN_DEFAULTS, Query } = require('./query');
 const { checkDeadline, readQuery } = require('./query-arguments');
 const { StatementInfo } = require('./statement-registry');
 
@@ -74,6 +75,10 @@ class Batch {
   /** That of a transaction(), in which SET LOCAL and its kin may stand. */
   isInTransaction = false;
   isSettled = false;
+  isInCall = false;
+  isToldElsewhere = false;
+  /** @type {CallSite | undefined} */
+  callSite = undefined;
   /** @type {import('./result').Result[]} */
   results = [];
   /** @type {undefined} as a query has it */
@@ -126,7 +131,7 @@ class Batch {
   reject(error, index) {
     if (this.isSettled) return;
     if (index !== undefined) withIndex(error, index);
-    this.#settle(rejectWithCallerStack(error));
+    this.#settle(rejection(this, error));
     this.trace?.settled(undefined, error);
   }
 
@@ -165,6 +170,7 @@ class Batch {
     for (const query of this.members) {
       query.info ??= registry.find(query.text);
       const { kind, keyword, refusal } = query.info.class;
+      if (query.info.isUntried && this.isInCall) this.callSite ??= new CallSite();
       if (kind === 'plain' || kind === 'alone' || (kind === 'session' && !isShared)) continue;
       if (kind === 'transaction' && this.isInTransaction) continue;
       const why = kind === 'transaction' ? `${keyword}: ${SPLITTING} ${keyword}` : String(refusal);

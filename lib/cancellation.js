@@ -6,6 +6,7 @@
 // and an empty query has taken a signal that came late (PostgreSQL documentation,
 // "Canceling Requests in Progress"). Owned by connection.js.
 
+const { Deferred } = require('./caller-stack');
 const { ConnectionError } = require('./errors');
 const { TimeLimit } = require('./time-limit');
 
@@ -42,8 +43,8 @@ class Cancellation {
   #again = undefined;
   /** @type {() => void} */
   #resolve = () => {};
-  /** @type {(error: Error) => void} */
-  #fail = () => {};
+  /** @type {Deferred<void>} */
+  #asked = new Deferred();
 
   /**
    * @param {Connection} connection
@@ -60,16 +61,17 @@ class Cancellation {
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    /** @type {Promise<void>} the same, unless the server could not be asked */
-    this.asked = new Promise((resolve, reject) => {
-      this.done.then(resolve);
-      this.#fail = reject;
-    });
+    this.done.then(() => this.#asked.resolve());
     // Not everybody wants to know.
     this.asked.catch(() => {});
     this.#settledBefore = connection.settled;
     outbox.block();
     this.#startLimit();
+  }
+
+  /** @returns {Promise<void>} `done`, unless the server could not be asked */
+  get asked() {
+    return this.#asked.promise;
   }
 
   /**
@@ -162,7 +164,7 @@ class Cancellation {
   /** The query is not waited for any longer, and the connection is given up. */
   #giveUp() {
     // Before libpq 17 a request that was turned away looks like one that had no effect.
-    this.#fail(new ConnectionError('the server could not be asked to cancel in time'));
+    this.#asked.reject(new ConnectionError('the server could not be asked to cancel in time'));
     const reason = this.#reason;
     if (this.#target !== undefined && reason !== undefined && !this.#target.isSettled) {
       reason.outcome = 'unknown';

@@ -11,7 +11,7 @@ const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { copyRows } = require('./copy-rows');
 const { Cursor } = require('./cursor');
 const { watch } = require('./deadline');
-const { traceQuery, traceTransaction } = require('./diagnostics');
+const { beginTraced, traceTransaction } = require('./diagnostics');
 const {
   ConnectionError,
   OptionError,
@@ -299,7 +299,7 @@ class Client extends EventEmitter {
     if (work.isSettled) return;
     const { query_timeout: millis } = this.#settings;
     const late = refusal ?? watch(work, millis, (error) => this.#connection.giveUp(work, error));
-    traceQuery(work, () => {
+    beginTraced(work, () => {
       if (late !== undefined) work.reject(late);
       else if (work instanceof Batch) this.#connection.submitBatch(work);
       else this.#connection.submit(work);
@@ -415,7 +415,7 @@ class Client extends EventEmitter {
   /** @param {Query} query */
   #submit(query) {
     const refusal = this.#refuse(query);
-    traceQuery(query, () => {
+    beginTraced(query, () => {
       if (refusal !== undefined) query.reject(refusal);
       else this.#connection.submit(query);
     });
@@ -433,8 +433,13 @@ class Client extends EventEmitter {
    * its promise rejects then (code 57014), unless it was quicker.
    * @returns {Promise<void>} nothing can be hit by it any more
    */
-  cancel() {
-    return this.#connection.cancel();
+  async cancel() {
+    try {
+      await this.#connection.cancel();
+    } catch (error) {
+      // Others may have asked for the same one.
+      throw copyError(/** @type {Error} */ (error));
+    }
   }
 
   #onSettled() {

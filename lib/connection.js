@@ -221,7 +221,7 @@ class Connection {
       return;
     }
     if (query.isOwn) this.#watchOwn(query);
-    const info = (query.info ??= this.#registry.find(query.text));
+    const info = query.identify(this.#registry);
     const { kind, refusal } = info.class;
     const isOne =
       !info.isSeveral || query.parameters.length > 0 || query.isStreamed || query.isExtended;

@@ -7,6 +7,7 @@
 const { Readable, Writable } = require('node:stream');
 const { assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
 const { afterDelivery } = require('./after-delivery');
+const { CallSite } = require('./caller-stack');
 const { ParameterError, QueryAbortedError, StatementRefusedError } = require('./errors');
 const { Query } = require('./query');
 const { Scanner, readCopyTarget } = require('./sql-scanner');
@@ -20,7 +21,7 @@ const { apart, messageOf, emitApart } = require('./user-code');
  * What a stream is told of its COPY; nothing of it in the middle of a delivery.
  * @typedef {object} CopySide
  * @property {boolean} [writableEnded]
- * @property {(error: Error) => void} destroy
+ * @property {(error: Error) => void} onFailed
  * @property {() => void} onReady the server waits for data, or sends them
  * @property {(data: Buffer) => void} onData
  * @property {() => void} onDrained
@@ -42,6 +43,7 @@ class CopyQuery extends Query {
     super(...parameters);
     this.#direction = direction;
     this.isCopy = true;
+    this.callSite = new CallSite();
     this.isRead = direction === 'out';
     this.runsSolo = true;
   }
@@ -53,7 +55,7 @@ class CopyQuery extends Query {
 
   /** @param {Error} error for whoever has the data */
   interrupt(error) {
-    this.side?.destroy(error);
+    this.side?.onFailed(error);
   }
 
   /** @override */
@@ -165,6 +167,12 @@ class CopyFrom extends Writable {
 
   onData() {}
 
+  /** @param {unknown} error */
+  onFailed(error) {
+    this.#query.callSite?.nameIn(error);
+    this.destroy(/** @type {Error} */ (error));
+  }
+
   onDrained() {
     const callback = this.#whenDrained;
     this.#whenDrained = undefined;
@@ -173,7 +181,7 @@ class CopyFrom extends Writable {
 
   /** @param {Error | undefined} error */
   #onSettled(error) {
-    if (error !== undefined) this.destroy(error);
+    if (error !== undefined) this.onFailed(error);
     this.#waiting = undefined;
     this.onDrained();
   }
@@ -228,6 +236,7 @@ class CopyFrom extends Writable {
     try {
       all = data.map(toData);
     } catch (error) {
+      this.#query.callSite?.nameIn(error);
       callback(/** @type {Error} */ (error));
       return;
     }
@@ -236,7 +245,7 @@ class CopyFrom extends Writable {
       try {
         for (const each of all) assertThere(each);
       } catch (error) {
-        this.destroy(dataError(error));
+        this.onFailed(dataError(error));
         return;
       }
       for (const each of all) this.#put(each);
@@ -341,7 +350,7 @@ class CopyTo extends Readable {
     query.side = this;
     query.promise.then(
       () => this.push(null),
-      (error) => this.destroy(error),
+      (error) => this.onFailed(error),
     );
     start();
   }
@@ -353,6 +362,12 @@ class CopyTo extends Readable {
 
   onReady() {}
   onDrained() {}
+
+  /** @param {unknown} error */
+  onFailed(error) {
+    this.#query.callSite?.nameIn(error);
+    this.destroy(/** @type {Error} */ (error));
+  }
 
   /** @param {Buffer} data */
   onData(data) {

@@ -2,13 +2,15 @@
 
 // The rows of a query, so many at a time. Made by client.js.
 
-const { abortError, listen } = require('./deadline');
+const { CallSite } = require('./caller-stack');
+const { abortError, abortErrorInside, listen } = require('./deadline');
 
 /** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
 
 class Cursor {
   #query;
   #giveUp;
+  #callSite = new CallSite();
   /** @type {any[]} */
   #rows = [];
   #isEnded = false;
@@ -34,12 +36,7 @@ class Cursor {
 
   /** @param {AbortSignal} signal */
   #listen(signal) {
-    const forget = listen(signal, () => {
-      const error = abortError(signal);
-      // The server may be done with it.
-      error.outcome = 'unknown';
-      this.#stop(error);
-    });
+    const forget = listen(signal, () => this.#stop(abortErrorInside(signal)));
     this.#query.onceSettled(forget);
   }
 
@@ -72,6 +69,7 @@ class Cursor {
   #end(error) {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#callSite.nameIn(error);
     this.#error = error;
     this.#wake?.();
   }
@@ -81,6 +79,9 @@ class Cursor {
    * @returns {Promise<any[]>} empty when there are no more
    */
   read(count) {
+    if (!Number.isInteger(count) || count < 1) {
+      return Promise.reject(new RangeError('read() takes a whole number of rows, from 1 on'));
+    }
     const rows = this.#last.then(() => this.#read(count));
     this.#last = rows.catch(() => {});
     return rows;
@@ -88,9 +89,6 @@ class Cursor {
 
   /** @param {number} count */
   async #read(count) {
-    if (!Number.isInteger(count) || count < 1) {
-      throw new RangeError('read() takes a whole number of rows, from 1 on');
-    }
     while (this.#rows.length < count && !this.#isEnded) {
       const more = new Promise((resolve) => {
         this.#wake = () => resolve(undefined);

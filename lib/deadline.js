@@ -16,6 +16,14 @@ function abortError({ reason }) {
   return error;
 }
 
+/**
+ * @param {AbortSignal} signal that has been aborted
+ * @returns {QueryAbortedError} of what was read as it came: the server may be done with it
+ */
+function abortErrorInside(signal) {
+  return Object.assign(abortError(signal), { outcome: 'unknown' });
+}
+
 /** @param {number} millis */
 function timeoutError(millis) {
   return new QueryAbortedError('Query read timeout', 'ERR_PG_CONDUIT_QUERY_TIMEOUT', {
@@ -77,4 +85,4 @@ function watch(work, defaultMillis, giveUp) {
   return undefined;
 }
 
-module.exports = { abortError, listen, watch };
+module.exports = { abortError, abortErrorInside, listen, watch };

@@ -9,6 +9,7 @@
 // eslint-disable-next-line n/no-unsupported-features/node-builtins
 const { tracingChannel } = require('node:diagnostics_channel');
 const { afterDelivery } = require('./after-delivery');
+const { duringCall } = require('./caller-stack');
 const { QueuedQuery } = require('./pg/query-queue');
 const { callApart, callLocked } = require('./user-code');
 
@@ -98,12 +99,13 @@ class TraceWriter {
 }
 
 /**
+ * Begins what a caller has asked for, in its call.
  * @param {Query | Batch} query
- * @param {() => void} run begins it
+ * @param {() => void} run sends it, or rejects it
  */
-function traceQuery(query, run) {
+function beginTraced(query, run) {
   if (!queries.hasSubscribers) {
-    run();
+    duringCall(query, run);
     return;
   }
   const writer = new TraceWriter(query);
@@ -115,10 +117,10 @@ function traceQuery(query, run) {
   callApart(() =>
     queries.traceSync(() => {
       hasRun = true;
-      run();
+      duringCall(query, run);
     }, writer.trace),
   );
-  if (!hasRun) run();
+  if (!hasRun) duringCall(query, run);
 }
 
 /**
@@ -128,15 +130,31 @@ function traceQuery(query, run) {
  * @param {() => Promise<T>} run
  * @returns {Promise<T>} its own, whatever the subscribers do to the context
  */
-function tracePromise(channel, context, run) {
+async function tracePromise(channel, context, run) {
   if (!channel.hasSubscribers) return run();
   /** @type {Promise<T> | undefined} */
   let promise;
+  // The channel has one of its own, since who awaits a promise of two handlers is not found (caller-stack.js).
+  /** @type {(outcome: any) => void} */
+  let settle = () => {};
+  const shown = new Promise((resolve) => {
+    settle = resolve;
+  });
   callApart(() => {
-    const traced = channel.tracePromise(() => (promise = run()), context);
+    const traced = channel.tracePromise(() => {
+      promise = run();
+      return shown;
+    }, context);
     traced.catch(() => {});
   });
-  return promise ?? run();
+  try {
+    const value = await (promise ?? run());
+    settle(value);
+    return value;
+  } catch (error) {
+    settle(Promise.reject(error));
+    throw error;
+  }
 }
 
 /**
@@ -157,4 +175,4 @@ function traceTransaction(options, run) {
   return tracePromise(transactions, { options }, run);
 }
 
-module.exports = { TraceWriter, traceQuery, traceConnect, traceTransaction };
+module.exports = { TraceWriter, beginTraced, traceConnect, traceTransaction };

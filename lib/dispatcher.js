@@ -7,6 +7,7 @@
 
 const { AsyncResource } = require('node:async_hooks');
 
+const { CallSite, Deferred, duringCall } = require('./caller-stack');
 const { Client, plainQuery, transactionsOf } = require('./client');
 const { isTransient, waitedError } = require('./connection-errors');
 const { afterDelivery } = require('./after-delivery');
@@ -20,7 +21,7 @@ const { WaitingLine } = require('./waiting-line');
  * @typedef {import('./batch').Batch} Batch
  * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query').Query} Query
- * @typedef {{ resolve: (member: Member) => void, reject: (error: Error) => void }} Borrower
+ * @typedef {Deferred<Member>} Borrower
  *
  * @typedef {object} DispatcherOwner
  * @property {() => Error | undefined} refuse why nothing is taken any more
@@ -50,6 +51,7 @@ class Dispatcher {
   /** A borrower has left a wrapper on his client. */
   #hasWrapped = false;
   #pumpPending = false;
+  #hasOpened = false;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
 
@@ -74,8 +76,8 @@ class Dispatcher {
       query.reject(this.#timeoutError());
       this.#pumpSoon();
     });
-    this.#borrowers = new WaitingLine(connectionTimeoutMillis, ({ reject }) => {
-      reject(this.#timeoutError());
+    this.#borrowers = new WaitingLine(connectionTimeoutMillis, (borrower) => {
+      borrower.reject(this.#timeoutError());
       this.#pumpSoon();
     });
   }
@@ -212,16 +214,15 @@ class Dispatcher {
    * @returns {Promise<Member>} in the state exclusive
    */
   borrow(work) {
-    return new Promise((resolve, reject) => {
-      const refusal = this.#owner.refuse();
-      if (refusal !== undefined) {
-        reject(refusal);
-        return;
-      }
-      const borrower = { resolve, reject };
-      if (work !== undefined) this.#waitingAlone.set(work, borrower);
-      this.#enqueue(this.#borrowers, borrower, reject);
+    const refusal = this.#owner.refuse();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    /** @type {Borrower} */
+    const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
+    if (work !== undefined) this.#waitingAlone.set(work, borrower);
+    duringCall(borrower, () => {
+      this.#enqueue(this.#borrowers, borrower, (error) => borrower.reject(error));
     });
+    return borrower.promise;
   }
 
   /**
@@ -272,7 +273,7 @@ class Dispatcher {
   }
 
   /**
-   * @template T
+   * @template {{ isInCall: boolean }} T
    * @param {WaitingLine<T>} line
    * @param {T} item
    * @param {(error: Error) => void} reject
@@ -288,7 +289,7 @@ class Dispatcher {
   }
 
   /**
-   * @template T
+   * @template {{ isInCall: boolean }} T
    * @param {WaitingLine<T>} line
    * @param {T} item its last
    * @param {(error: Error) => void} reject
@@ -297,6 +298,8 @@ class Dispatcher {
     const { maxWaiting } = this.#settings;
     if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
     this.#pumpSoon();
+    // So many may be refused that writing out where each came from would cost more than serving them.
+    item.isInCall = false;
     reject(
       new PoolError(
         `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
@@ -403,6 +406,7 @@ class Dispatcher {
   /** @param {Member} member */
   #onOpened(member) {
     this.#refusals.over();
+    this.#hasOpened = true;
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();
@@ -426,7 +430,7 @@ class Dispatcher {
       // Nothing of theirs was sent, whatever the error says of a query of onConnect's.
       const copy = () => Object.assign(copyError(error), { outcome: 'not-run' });
       for (const query of this.#queries.clear()) query.reject(copy());
-      for (const { reject } of this.#borrowers.clear()) reject(copy());
+      for (const borrower of this.#borrowers.clear()) borrower.reject(copy());
     }
     this.#pump();
   }

@@ -199,6 +199,20 @@ class DatabaseError extends ConduitError {
   }
 }
 
+/** Errors that code of the user's has thrown. */
+const thrownByUser = new WeakSet();
+
+/** @param {Error} error that code of the user's has thrown: its stack names a line of his already */
+function keepStack(error) {
+  thrownByUser.add(error);
+  return error;
+}
+
+/** @param {unknown} error @returns {error is ConduitError} whether its stack is for us to write */
+function isOurs(error) {
+  return error instanceof ConduitError && !thrownByUser.has(error);
+}
+
 /**
  * The same error once more, for another promise: each has its own stack.
  * @template {Error} E
@@ -207,7 +221,12 @@ class DatabaseError extends ConduitError {
  */
 function copyError(error) {
   const copy = new Error(error.message, error.cause === undefined ? {} : { cause: error.cause });
-  return Object.assign(Object.setPrototypeOf(copy, Object.getPrototypeOf(error)), error);
+  Object.assign(Object.setPrototypeOf(copy, Object.getPrototypeOf(error)), error);
+  if (thrownByUser.has(error)) {
+    copy.stack = error.stack;
+    keepStack(copy);
+  }
+  return /** @type {E} */ (copy);
 }
 
 module.exports = {
@@ -223,6 +242,8 @@ module.exports = {
   ResultError,
   DatabaseError,
   isFatal,
+  isOurs,
+  keepStack,
   messageLength,
   nameFields,
 };

@@ -4,6 +4,7 @@
 // tracing tools wrap Client.prototype.query, through which in `pg` all that a pool runs passes.
 // Handed over by pool-member.js, taken by client.js when the wrapper calls the method beneath.
 
+const { rejection } = require('./caller-stack');
 const { ParameterError } = require('./errors');
 const { showQuery } = require('./pg/query-queue');
 const { callBack, readQuery } = require('./query-arguments');
@@ -116,7 +117,7 @@ class HandedQuery {
   #follow(answer) {
     answer.then(
       (value) => this.#end(value),
-      (error) => this.#end(Promise.reject(error)),
+      (error) => this.#end(rejection(this.#query, error)),
     );
   }
 

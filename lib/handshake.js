@@ -4,19 +4,17 @@
 // started, a time limit over all of it. Used by connection.js, which passes on
 // what the addon reports.
 
+const { CallSite, Deferred } = require('./caller-stack');
 const { connectError, expiredError, noStringError } = require('./connection-errors');
+const { keepStack } = require('./errors');
 const { toFailure } = require('./hook-failure');
 const { toParameters } = require('./pg/client-properties');
 const { resolveHosts } = require('./resolve-hosts');
 const { TimeLimit } = require('./time-limit');
 
 class Handshake {
-  /** @type {Promise<void>} rejects with a ConnectionError or DatabaseError */
-  done;
-  /** @type {() => void} */
-  #resolve = () => {};
-  /** @type {(error: Error) => void} */
-  #reject = () => {};
+  /** @type {Deferred<void>} */
+  #outcome = new Deferred(new CallSite());
   /** @type {TimeLimit[]} */
   #limits = [];
   #isOver = false;
@@ -26,12 +24,13 @@ class Handshake {
    * @param {import('./options').Settings} settings
    */
   constructor(native, settings) {
-    this.done = new Promise((resolve, reject) => {
-      this.#resolve = () => resolve(undefined);
-      this.#reject = reject;
-    });
     this.#expectWithin(settings.connectionTimeoutMillis, 'connectionTimeoutMillis');
     this.#start(native, settings).catch((error) => this.fail(error));
+  }
+
+  /** @returns {Promise<void>} rejects with a ConnectionError or DatabaseError, or with what a hook has thrown */
+  get done() {
+    return this.#outcome.promise;
   }
 
   /** @param {number} millis 0: no limit @param {string} option */
@@ -70,13 +69,13 @@ class Handshake {
 
   succeed() {
     this.#end();
-    this.#resolve();
+    this.#outcome.resolve();
   }
 
   /** @param {string | Error} reason an error, or what libpq says */
   fail(reason) {
     this.#end();
-    this.#reject(typeof reason === 'string' ? connectError(reason) : reason);
+    this.#outcome.reject(typeof reason === 'string' ? connectError(reason) : reason);
   }
 
   #end() {
@@ -95,7 +94,7 @@ async function askPassword(password, parameters) {
   try {
     value = await password(parameters);
   } catch (error) {
-    throw toFailure(error, 'the password function');
+    throw keepStack(toFailure(error, 'the password function'));
   }
   if (value === undefined || value === null || typeof value === 'string') return value;
   throw noStringError();

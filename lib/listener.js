@@ -6,6 +6,7 @@
 // Used by pool.js alone.
 
 const { Backoff } = require('./backoff');
+const { CallSite, Deferred } = require('./caller-stack');
 const { Client, POOL, connectionOf } = require('./client');
 const { isTransient, waitedError } = require('./connection-errors');
 const { DatabaseError, ParameterError, PoolError, copyError } = require('./errors');
@@ -33,8 +34,7 @@ const { callApart } = require('./user-code');
  * @property {Handler} handler
  * @property {OnGap | undefined} onGap
  * @property {'waiting' | 'listening' | 'ended'} state waiting: its promise is not settled
- * @property {(subscription: Subscription) => void} resolve
- * @property {(error: Error) => void} reject
+ * @property {Deferred<Subscription>} answer
  * @property {TimeLimit | undefined} limit
  * @property {Error | undefined} lostBy why it has been deaf since it last listened
  */
@@ -100,30 +100,28 @@ class Listener {
       throw new ParameterError('the second argument of listen() must be a function');
     }
     const { onGap } = readOptions(options);
-    return new Promise((resolve, reject) => {
-      const channel = this.#channel(name);
-      /** @type {Subscriber} */
-      const subscriber = {
-        channel,
-        handler,
-        onGap,
-        state: 'waiting',
-        resolve,
-        reject,
-        limit: undefined,
-        lostBy: undefined,
-      };
-      channel.subscribers.add(subscriber);
-      this.#await(1);
-      const { connectionTimeoutMillis } = this.#settings;
-      if (connectionTimeoutMillis > 0) {
-        subscriber.limit = new TimeLimit(connectionTimeoutMillis, () => {
-          this.#fail(subscriber, this.#timeoutError());
-          this.#update(channel);
-        });
-      }
-      this.#update(channel);
-    });
+    const channel = this.#channel(name);
+    /** @type {Subscriber} */
+    const subscriber = {
+      channel,
+      handler,
+      onGap,
+      state: 'waiting',
+      answer: new Deferred(new CallSite()),
+      limit: undefined,
+      lostBy: undefined,
+    };
+    channel.subscribers.add(subscriber);
+    this.#await(1);
+    const { connectionTimeoutMillis } = this.#settings;
+    if (connectionTimeoutMillis > 0) {
+      subscriber.limit = new TimeLimit(connectionTimeoutMillis, () => {
+        this.#fail(subscriber, this.#timeoutError());
+        this.#update(channel);
+      });
+    }
+    this.#update(channel);
+    return subscriber.answer.promise;
   }
 
   /** @param {string} name @returns {Channel} */
@@ -263,7 +261,7 @@ class Listener {
     subscriber.state = 'listening';
     subscriber.limit?.cancel();
     this.#await(-1);
-    subscriber.resolve(
+    subscriber.answer.resolve(
       new Subscription(subscriber.channel.name, () => (ended ??= this.#unlisten(subscriber))),
     );
   }
@@ -275,7 +273,7 @@ class Listener {
     subscriber.channel.subscribers.delete(subscriber);
     subscriber.limit?.cancel();
     this.#await(-1);
-    subscriber.reject(error);
+    subscriber.answer.reject(error);
   }
 
   /** @param {Iterable<Subscriber>} subscribers @param {Error} error of those that wait */

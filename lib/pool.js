@@ -9,7 +9,7 @@ const { EventEmitter } = require('node:events');
 const { Batch, readBatch } = require('./batch');
 const { Client, POOL, readOptions, settingsOf, transactionsOf } = require('./client');
 const { watch } = require('./deadline');
-const { traceQuery } = require('./diagnostics');
+const { beginTraced } = require('./diagnostics');
 const { Dispatcher } = require('./dispatcher');
 const {
   OptionError,
@@ -231,7 +231,7 @@ class Pool extends EventEmitter {
       this.#refuse() ??
       work.refusal ??
       watch(work, millis, (error) => this.#dispatcher.giveUp(work, error));
-    traceQuery(work, () => {
+    beginTraced(work, () => {
       if (late !== undefined) work.reject(late);
       else if (work instanceof Batch) this.#dispatchBatch(work);
       else this.#dispatch(work);
@@ -256,8 +256,7 @@ class Pool extends EventEmitter {
 
   /** @param {Query} query */
   #dispatch(query) {
-    const info = this.#registry.find(query.text);
-    query.info = info;
+    const info = query.identify(this.#registry);
     if (info.isSeveral && query.parameters.length === 0 && !query.isExtended) {
       query.endsTransaction = true;
       this.#dispatcher.runAlone(query);
@@ -359,7 +358,7 @@ class Pool extends EventEmitter {
       this.#refuse() ??
       query.refusal ??
       (isFine ? undefined : new StatementRefusedError(String(refusal)));
-    traceQuery(query, () => {
+    beginTraced(query, () => {
       if (reason !== undefined) query.reject(reason);
       else this.#dispatcher.runAlone(query);
     });

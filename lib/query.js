@@ -4,6 +4,7 @@
 // up to. It settles once, at its Sync, at the loss of its connection, or before
 // it was sent. Made by client.js, driven by delivery.js and connection.js.
 
+const { CallSite, rejection } = require('./caller-stack');
 const { ResultError, StatementRefusedError, isFatal } = require('./errors');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
@@ -92,6 +93,10 @@ class Query extends SlotEntry {
    */
   results = undefined;
   isSettled = false;
+  isInCall = false;
+  isToldElsewhere = false;
+  /** @type {CallSite | undefined} */
+  callSite = undefined;
   /** @type {QueryObserver | undefined} while somebody listens */
   trace = undefined;
   /** Its rows are passed on as they come. */
@@ -139,9 +144,17 @@ class Query extends SlotEntry {
     });
   }
 
+  /** @param {import('./statement-registry').StatementRegistry} registry */
+  identify(registry) {
+    const info = (this.info ??= registry.find(this.text));
+    if (info.isUntried && this.isInCall && !this.isStreamed) this.callSite ??= new CallSite();
+    return info;
+  }
+
   /** @param {any} value */
   resolve(value) {
     if (this.isSettled) return;
+    this.callSite = undefined;
     this.#settle(value);
     this.trace?.settled(value);
   }
@@ -352,10 +365,7 @@ class Query extends SlotEntry {
   reject(error) {
     if (this.isSettled) return;
     this.tellText(error);
-    // An async function that is pending when it captures the stack: V8 then
-    // finds the callers that await the promise, and a query that succeeds pays
-    // nothing for it.
-    this.#settle(rejectWithCallerStack(error));
+    this.#settle(rejection(this, error));
     this.trace?.settled(undefined, error);
   }
 }
@@ -372,23 +382,10 @@ function parseError(thrown) {
   });
 }
 
-/**
- * @param {Error} error
- * @returns {Promise<never>}
- */
-async function rejectWithCallerStack(error) {
-  // The query's promise follows this one two microtasks after it is resolved.
-  await null;
-  await null;
-  await null;
-  Error.captureStackTrace(error, rejectWithCallerStack);
-  throw error;
-}
-
 function copyError() {
   return new StatementRefusedError(
     'COPY FROM STDIN and COPY TO STDOUT are no part of a text: use copyFrom() and copyTo()',
   );
 }
 
-module.exports = { OWN_DEFAULTS, Query, rejectWithCallerStack };
+module.exports = { OWN_DEFAULTS, Query };

@@ -2,8 +2,9 @@
 
 // The rows of a query as a Readable. Made by client.js and pool.js.
 
-const { Readable, addAbortSignal } = require('node:stream');
-const { abortError } = require('./deadline');
+const { Readable } = require('node:stream');
+const { CallSite } = require('./caller-stack');
+const { abortError, abortErrorInside, listen } = require('./deadline');
 const { ParameterError } = require('./errors');
 const { emitApart } = require('./user-code');
 
@@ -12,6 +13,7 @@ const { emitApart } = require('./user-code');
 class RowStream extends Readable {
   #query;
   #giveUp;
+  #callSite = new CallSite();
 
   /**
    * @param {StreamedQuery} query that has not been submitted yet
@@ -44,13 +46,14 @@ class RowStream extends Readable {
 
   /** @param {Error} error */
   onFailed(error) {
+    this.#callSite.nameIn(error);
     this.destroy(error);
   }
 
   /** @param {Error} [error] */
   onEnded(error) {
     if (error === undefined) this.push(null);
-    else this.destroy(error);
+    else this.onFailed(error);
   }
 
   /** @override */
@@ -87,8 +90,15 @@ function openStream(query, options, giveUp, start) {
   if (query.signal?.aborted) query.refusal ??= abortError(query.signal);
   const stream = new RowStream(query, isCount ? batchSize : BATCH_SIZE, giveUp);
   start();
-  if (query.signal !== undefined && !query.signal.aborted) addAbortSignal(query.signal, stream);
+  if (query.signal !== undefined && !query.signal.aborted) abortWith(query.signal, stream);
   return stream;
+}
+
+/** @param {AbortSignal} signal @param {RowStream} stream */
+function abortWith(signal, stream) {
+  const forget = listen(signal, () => stream.onFailed(abortErrorInside(signal)));
+  // Rows that nobody has read yet outlast the query.
+  stream.once('close', forget);
 }
 
 module.exports = { RowStream, openStream };

@@ -3,7 +3,7 @@
 // The options onConnect and verify: what the user does with a new connection of a pool, before others
 // have it. Called by pool-member.js.
 
-const { ConnectionError } = require('./errors');
+const { ConnectionError, keepStack } = require('./errors');
 const { toFailure } = require('./hook-failure');
 
 /**
@@ -41,7 +41,7 @@ async function callHook(name, hook) {
   try {
     await hook();
   } catch (error) {
-    throw toFailure(error, name);
+    throw keepStack(toFailure(error, name));
   }
 }
 
@@ -52,6 +52,7 @@ async function callHook(name, hook) {
  * @returns {Promise<void>}
  */
 function callVerify(verify, client) {
+  // eslint-disable-next-line no-restricted-syntax -- the user says why
   return new Promise((resolve, reject) => {
     /** @type {unknown} */
     const returned = verify(client, (error) => (error ? reject(error) : resolve()));

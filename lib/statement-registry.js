@@ -14,6 +14,8 @@ const { isTransactional } = require('./transactional');
 
 const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
+/** A program does not have more statements of its own: the others are made of values. */
+const MAX_UNTRIED = 256;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
 
@@ -72,6 +74,8 @@ class StatementInfo {
     /** What the session began with may be back behind it. */
     this.resetsFormats = this.touchesSession && RESETS.test(text);
     this.uses = 0;
+    /** Its callers are noted, as it may never succeed: each time costs about as much as the query itself. */
+    this.isUntried = false;
     /** It takes all prepared statements away. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
@@ -165,6 +169,8 @@ class StatementRegistry {
   /** @type {Map<string, StatementInfo>} oldest first */
   #infos = new Map();
   #length = 0;
+  /** Texts that it has seen. */
+  #count = 0;
 
   /** @param {string} text @returns {StatementInfo} */
   find(text) {
@@ -186,6 +192,7 @@ class StatementRegistry {
   #add(text) {
     // Not from 0 again: what is prepared of a text may outlive what was known of it.
     const info = new StatementInfo(text, this.#doubts);
+    info.isUntried = ++this.#count <= MAX_UNTRIED;
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
     this.#length += text.length;

@@ -5,6 +5,7 @@
 // a cursor of ours. Made by client.js.
 
 const { EventEmitter } = require('node:events');
+const { CallSite } = require('./caller-stack');
 const { Cursor } = require('./cursor');
 const { afterDelivery } = require('./after-delivery');
 const { ParameterError, StatementRefusedError } = require('./errors');
@@ -80,6 +81,8 @@ class SubmittableConnection extends EventEmitter {
   #query = undefined;
   /** @type {Cursor | undefined} */
   #cursor = undefined;
+  /** Where there is no cursor, which has its own. @type {CallSite | undefined} */
+  #callSite = undefined;
   /** Messages that were not served yet. @type {(() => Promise<void>)[]} */
   #messages = [];
   #isServing = false;
@@ -108,6 +111,7 @@ class SubmittableConnection extends EventEmitter {
     if (this.#isSimple) {
       const query = readQuery(config, undefined, undefined, OWN_DEFAULTS);
       this.#query = query;
+      this.#callSite = new CallSite();
       this.#messages.unshift(() => this.#serveSimple(query));
     } else {
       const query = readQuery(config, undefined, undefined, OWN_DEFAULTS, DescribedQuery);
@@ -214,6 +218,7 @@ class SubmittableConnection extends EventEmitter {
   #fail(error) {
     if (this.#hasFailed || this.#isOver) return;
     this.#hasFailed = true;
+    this.#callSite?.nameIn(error);
     callApart(() => this.#submittable.handleError?.(error, this));
   }
 

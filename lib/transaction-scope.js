@@ -72,7 +72,7 @@ class ControlQuery extends OwnQuery {
     // Deferred constraints are checked then, and synchronous standbys waited for.
     this.mayTakeLong = text === COMMIT;
     this.#onFailed = onFailed;
-    this.promise.catch(ignore);
+    this.isToldElsewhere = true;
   }
 
   /** @override @param {import('./result').Result} result */
@@ -167,7 +167,7 @@ class Scope {
     work.reject = (/** @type {Error} */ error, /** @type {number | undefined} */ index) => {
       const isStopped = work.wasStopped && error instanceof QueryAbortedError;
       // The transaction will be rejected: nobody needs to hear it twice.
-      if (!work.isSettled && !isStopped && this.note(error)) work.promise.catch(ignore);
+      if (!work.isSettled && !isStopped && this.note(error)) work.isToldElsewhere = true;
       reject.call(work, error, index);
     };
   }
@@ -310,7 +310,7 @@ class Scope {
     const { inner, top } = this;
     if (top.open?.isOpen) {
       this.interruption ??= openEndError();
-      top.open.interrupt(this.interruption);
+      top.open.interrupt(copyError(this.interruption));
     }
     if (inner === undefined) return;
     this.interruption ??= openInnerError();

@@ -608,9 +608,13 @@ describe('Giving up a query', function () {
         const running = client.query(BLOCKED);
         await observer.untilWaitedFor(LOCK);
         gate.state = state;
-        const error = await errorOf(client.cancel());
+        async function theCaller() {
+          await client.cancel();
+        }
+        const error = await errorOf(theCaller());
         assert.ok(error instanceof ConnectionError, String(error));
         assert.match(error.message, /could not be asked to cancel/);
+        assert.match(error.stack, /theCaller/);
         const next = client.query('select 2 as two');
         await observer.unlock(LOCK);
         assert.equal((await running).rows.length, 1);
