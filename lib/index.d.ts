@@ -11,6 +11,9 @@
  * @packageDocumentation
  */
 
+// `tsc --init` has no types but those that somebody asks for.
+/// <reference types="node" />
+
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 
@@ -26,64 +29,64 @@ export type Int8Mode = 'string' | 'number' | 'bigint';
  */
 export interface LibpqOptions {
   /** Address of the host, so that no name is looked up; `host` is then what a certificate is checked for. */
-  hostaddr?: string;
+  hostaddr?: string | undefined;
   /** Name of a section in the service file. */
-  service?: string;
+  service?: string | undefined;
   /** Password file. Default: `~/.pgpass`. */
-  passfile?: string;
+  passfile?: string | undefined;
   /** Shown in `pg_stat_activity` and in the server's log. */
-  application_name?: string;
+  application_name?: string | undefined;
   /** The same, where `application_name` is not given. */
-  fallback_application_name?: string;
+  fallback_application_name?: string | undefined;
   /** Command-line options for the server: `'-c search_path=app -c work_mem=64MB'`. */
-  options?: string;
+  options?: string | undefined;
   /** Seconds for each host that is tried. See also `connectionTimeoutMillis`, which limits the whole. */
-  connect_timeout?: number | string;
+  connect_timeout?: number | string | undefined;
   /** Whether TLS is used and what is verified. libpq's default: `prefer`. */
-  sslmode?: TlsMode;
+  sslmode?: TlsMode | undefined;
   /** Name of a file with the certificates of the authorities to trust, or `system`. */
-  sslrootcert?: string;
+  sslrootcert?: string | undefined;
   /** Name of a file with the client's certificate. */
-  sslcert?: string;
+  sslcert?: string | undefined;
   /** Name of a file with the client's key. */
-  sslkey?: string;
+  sslkey?: string | undefined;
   /** What decrypts `sslkey`. */
-  sslpassword?: string;
+  sslpassword?: string | undefined;
   /** Whether a client certificate is sent. libpq's default: `allow`. */
-  sslcertmode?: 'disable' | 'allow' | 'require';
+  sslcertmode?: 'disable' | 'allow' | 'require' | undefined;
   /** Name of a file with revoked certificates. */
-  sslcrl?: string;
+  sslcrl?: string | undefined;
   /** Name of a folder with revoked certificates. */
-  sslcrldir?: string;
+  sslcrldir?: string | undefined;
   /** `'1'` (libpq's default) to name the host in the TLS handshake, `'0'` not to. */
-  sslsni?: number | string;
+  sslsni?: number | string | undefined;
   /** `direct` starts with TLS and spares a round trip; needs PostgreSQL 17 and `sslmode: 'require'` or more. */
-  sslnegotiation?: 'postgres' | 'direct';
+  sslnegotiation?: 'postgres' | 'direct' | undefined;
   /** libpq's default: `TLSv1.2`. */
-  ssl_min_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  ssl_min_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
   /** libpq's default: no limit. */
-  ssl_max_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  ssl_max_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
   /** Ties SCRAM authentication to the TLS connection. libpq's default: `prefer`. */
-  channel_binding?: 'disable' | 'prefer' | 'require';
+  channel_binding?: 'disable' | 'prefer' | 'require' | undefined;
   /** Methods of authentication to accept, separated by commas: `'scram-sha-256'`. */
-  require_auth?: string;
+  require_auth?: string | undefined;
   /** Operating system's user that must own the server behind a unix socket. */
-  requirepeer?: string;
+  requirepeer?: string | undefined;
   /** Which of several hosts will do. libpq's default: `any`. */
   target_session_attrs?:
-    'any' | 'read-write' | 'read-only' | 'primary' | 'standby' | 'prefer-standby';
+    'any' | 'read-write' | 'read-only' | 'primary' | 'standby' | 'prefer-standby' | undefined;
   /** `random` to try several hosts, or a host's addresses, in random order. libpq's default: `disable`. */
-  load_balance_hosts?: 'disable' | 'random';
+  load_balance_hosts?: 'disable' | 'random' | undefined;
   /** `'0'` turns TCP keepalives off. See also `keepAlive`. */
-  keepalives?: number | string;
+  keepalives?: number | string | undefined;
   /** Seconds without traffic before a keepalive is sent. See also `keepAliveInitialDelayMillis`. */
-  keepalives_idle?: number | string;
+  keepalives_idle?: number | string | undefined;
   /** Seconds between keepalives. */
-  keepalives_interval?: number | string;
+  keepalives_interval?: number | string | undefined;
   /** Lost keepalives after which the connection is lost. */
-  keepalives_count?: number | string;
+  keepalives_count?: number | string | undefined;
   /** Milliseconds that sent bytes may stay unacknowledged before the connection is lost. */
-  tcp_user_timeout?: number | string;
+  tcp_user_timeout?: number | string | undefined;
 }
 
 /** `no-verify` is what `pg` calls `require`: encrypted, and not verified. */
@@ -96,25 +99,25 @@ export type Pem = string | Uint8Array;
 /** What `ssl` takes. The server is verified, its name included, unless `rejectUnauthorized` is false. */
 export interface TlsOptions {
   /** Certificates of the authorities to trust. Default: the system's. */
-  ca?: Pem | Pem[];
+  ca?: Pem | Pem[] | undefined;
   /** The client's certificate, and those of its chain behind it. */
-  cert?: Pem | [Pem];
+  cert?: Pem | [Pem] | undefined;
   /** The key of `cert`. */
-  key?: Pem | [Pem | { pem: Pem; passphrase?: string }];
+  key?: Pem | [Pem | { pem: Pem; passphrase?: string | undefined }] | undefined;
   /** What decrypts `key`. */
-  passphrase?: string;
+  passphrase?: string | undefined;
   /** Lists of revoked certificates, one for each authority of the chain; needs `ca`. */
-  crl?: Pem | Pem[];
+  crl?: Pem | Pem[] | undefined;
   /** The name that is verified, and sent in the handshake. Default: `host`. */
-  servername?: string;
+  servername?: string | undefined;
   /** `false`: the server is not verified, and `ca` not used. Default: true. */
-  rejectUnauthorized?: boolean;
+  rejectUnauthorized?: boolean | undefined;
   /** As others write it. */
-  require?: true;
+  require?: true | undefined;
   /** Default: `TLSv1.2`. */
-  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
   /** Default: no limit. */
-  maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
 }
 
 /**
@@ -126,18 +129,18 @@ export interface ClientOptions extends LibpqOptions {
    * `postgresql://user:password@host:port/database?sslmode=…`, or `host=… dbname=…`. What stands in it
    * wins over the other options.
    */
-  connectionString?: string;
+  connectionString?: string | undefined;
   /**
    * A name, an address, the folder of a unix socket, or several separated by commas, which are tried in
    * that order. Default: `PGHOST`, else `localhost`.
    */
-  host?: string;
+  host?: string | undefined;
   /** One port, or several separated by commas. Default: `PGPORT`, else 5432. */
-  port?: number | string;
+  port?: number | string | undefined;
   /** Name of the role. Default: `PGUSER`, else the system's user. */
-  user?: string;
+  user?: string | undefined;
   /** Default: `PGDATABASE`, else the name of the user. */
-  database?: string;
+  database?: string | undefined;
   /**
    * A function is asked at each connect, and given what it is for. What gives nothing leaves it to the
    * password file. Default: `PGPASSWORD`, else the password file, `~/.pgpass`.
@@ -146,7 +149,8 @@ export interface ClientOptions extends LibpqOptions {
     | string
     | ((
         parameters: ConnectionParameters,
-      ) => string | null | undefined | Promise<string | null | undefined>);
+      ) => string | null | undefined | Promise<string | null | undefined>)
+    | undefined;
   /**
    * `false`: `sslmode=disable`. `true`: `sslmode=verify-full` with the system's certificates.
    * `'no-verify'` or `{ rejectUnauthorized: false }`: `sslmode=require`, encrypted but not verified.
@@ -155,13 +159,13 @@ export interface ClientOptions extends LibpqOptions {
    * something else, the stricter of the two counts. Default: libpq's, `prefer`: encrypted if the server can,
    * and not verified.
    */
-  ssl?: boolean | TlsMode | TlsOptions;
+  ssl?: boolean | TlsMode | TlsOptions | undefined;
   /** Only UTF-8 is possible: the server converts. */
-  client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8' | 'unicode' | 'auto' | '';
+  client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8' | 'unicode' | 'auto' | '' | undefined;
   /** TCP keepalives. Default: libpq's, on. */
-  keepAlive?: boolean;
+  keepAlive?: boolean | undefined;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
-  keepAliveInitialDelayMillis?: number;
+  keepAliveInitialDelayMillis?: number | undefined;
   /**
    * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server still
    * works on it or not; see {@link QueryConfig.timeoutMillis}. 0 and false: no limit. Default: 0.
@@ -169,86 +173,86 @@ export interface ClientOptions extends LibpqOptions {
    * The driver's own statements (`BEGIN`, `COMMIT`, `ROLLBACK`, what resets a session) have the same limit.
    * Past it their connection is closed. Without it they have 150 seconds, and `COMMIT` has no limit.
    */
-  query_timeout?: number | false;
+  query_timeout?: number | false | undefined;
   /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */
-  statement_timeout?: number | false;
+  statement_timeout?: number | false | undefined;
   /** Milliseconds; the server cancels a statement that waits longer for a lock. Default: the server's. */
-  lock_timeout?: number | false;
+  lock_timeout?: number | false | undefined;
   /** Milliseconds; the server ends a session that idles longer in a transaction. Default: the server's. */
-  idle_in_transaction_session_timeout?: number | false;
+  idle_in_transaction_session_timeout?: number | false | undefined;
   /**
    * Milliseconds for making a connection; in a pool also for the wait of a query or of `connect()`
    * until a connection is there. 0: no limit. Default: 0.
    */
-  connectionTimeoutMillis?: number;
+  connectionTimeoutMillis?: number | undefined;
   /** Parsers of result values. Default: {@link types}. */
-  types?: TypeSource;
+  types?: TypeSource | undefined;
   /**
    * What `bigint` (int8) columns become. `'number'` rejects what is beyond 2^53 with a
    * {@link ResultError}. Default: `'string'`, as in `pg`.
    */
-  int8?: Int8Mode;
+  int8?: Int8Mode | undefined;
   /**
    * `'string'`: `date` columns, and arrays of it, arrive as the server writes them, which no time zone of
    * the process can shift. Default: `'date'`, as in `pg`, midnight there.
    */
-  date?: 'date' | 'string';
+  date?: 'date' | 'string' | undefined;
   /**
    * `'string'`: `timestamp` and `timestamptz` columns, and arrays of them, arrive as the server writes them,
    * with their microseconds. Default: `'date'`, as in `pg`, with milliseconds.
    */
-  timestamp?: 'date' | 'string';
+  timestamp?: 'date' | 'string' | undefined;
   /**
    * `'string'`: the elements of `numeric[]` arrive as texts, with all of their digits, as `numeric` does by
    * itself. Default: `'number'`, as in `pg`.
    */
-  numericArrays?: 'number' | 'string';
+  numericArrays?: 'number' | 'string' | undefined;
   /**
    * Arrays of enums, domains, rows and types of extensions arrive as arrays, not as texts (`'{sad,happy}'`).
    * The first connection asks `pg_type` for them, and an answer with a type that was made since is completed
    * by asking again; a stream gives such a one as text. Parsers of elements are those of the option `types`. Default:
    * false, as in `pg`.
    */
-  fetchTypes?: boolean;
+  fetchTypes?: boolean | undefined;
   /**
    * `:name` in the text stands for a value when the values are an object: `query('select :id::int', { id: 1 })`.
    * The server gets `$1`; names that are not in the text are passed over, a missing value rejects with a
    * {@link ParameterError}. Inside of brackets write `a[1 : :last]`: a colon right behind a value is that of a slice.
    * Default: false.
    */
-  namedParameters?: boolean;
+  namedParameters?: boolean | undefined;
   /**
    * Errors of queries have their text in `query`, as it was sent, never the values. Default: false, as in `pg`.
    */
-  queryInErrors?: boolean;
+  queryInErrors?: boolean | undefined;
   /** Whether statements are prepared at all; `false` for poolers that cannot. Default: true. */
-  prepare?: boolean;
+  prepare?: boolean | undefined;
   /** At which use of a text it is prepared. Default: 2. */
-  prepareThreshold?: number;
+  prepareThreshold?: number | undefined;
   /** Prepared statements of one connection, at most. Default: 256. */
-  statementCacheSize?: number;
+  statementCacheSize?: number | undefined;
   /** Length of their texts together, in characters. Default: 1048576. */
-  statementCacheBytes?: number;
+  statementCacheBytes?: number | undefined;
   /**
    * Seconds after which a prepared statement is prepared anew at its next use, less up to a fifth; 0 or Infinity:
    * never. PostgreSQL fixes the types of parameters when it prepares: if another session changes the type of a
    * column, this is how long values may still be stored as the old type has them, where no error tells. Default: 30.
    */
-  statementMaxAgeSeconds?: number;
+  statementMaxAgeSeconds?: number | undefined;
   /** false: SCRAM is not tied to TLS. See {@link LibpqOptions.channel_binding}. Default: libpq's, prefer. */
-  enableChannelBinding?: boolean;
+  enableChannelBinding?: boolean | undefined;
   /** What makes the promises of `connect()`, `query()` and `end()`. Default: Node's. */
-  Promise?: PromiseConstructorLike;
+  Promise?: PromiseConstructorLike | undefined;
   /** Without effect: all clients pipeline. */
-  pipeline?: boolean;
+  pipeline?: boolean | undefined;
   /** Without effect: what travels in binary is decided for each statement, and values are the same. */
-  binary?: boolean;
+  binary?: boolean | undefined;
   /**
    * How many iterations of its hash a server may ask for when it checks a password by SCRAM; they are computed
    * in one piece, 100,000 in some 0.1 s. 0: no limit. Without effect on a libpq of the system. Default: 100000, as in
    * `pg`.
    */
-  scramMaxIterations?: number;
+  scramMaxIterations?: number | undefined;
 }
 
 /** What a connection is made with, under the names of `pg`. */
@@ -285,65 +289,65 @@ export type SyncGroupMode = 'off' | 'reads' | 'all';
 /** What `new Pool()` takes. */
 export interface PoolOptions extends ClientOptions {
   /** Connections, at most. Default: 10. */
-  max?: number;
+  max?: number | undefined;
   /** The same, where `max` is not given. */
-  poolSize?: number;
+  poolSize?: number | undefined;
   /** Connections that stay open though idle. They are opened as they are needed. Default: 0. */
-  min?: number;
+  min?: number | undefined;
   /**
    * Where {@link Pool.read} connects: a connection string, or options that differ from those of the pool.
    * Standbys are preferred, and taken in random order, unless it says otherwise.
    */
-  replicas?: string | PoolOptions;
+  replicas?: string | PoolOptions | undefined;
   /**
    * Milliseconds that a read with {@link QueryConfig.after} waits for a standby; then the primary is
    * asked. Default: 1000
    */
-  catchUpMillis?: number;
+  catchUpMillis?: number | undefined;
   /** Queries in flight on one connection, at most; more of them wait. Default: 1024. */
-  maxInFlight?: number;
+  maxInFlight?: number | undefined;
   /**
    * Queries and `connect()` calls that may wait for a connection, which they also do while all run
    * something slow; one more is rejected with a {@link PoolError}. Default: Infinity.
    */
-  maxWaiting?: number;
+  maxWaiting?: number | undefined;
   /**
    * Which queries of {@link Pool.query} may share a Sync. Default: `'reads'`. See {@link SyncGroupMode}.
    */
-  syncGroup?: SyncGroupMode;
+  syncGroup?: SyncGroupMode | undefined;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
-  idleTimeoutMillis?: number;
+  idleTimeoutMillis?: number | null | undefined;
   /**
    * Awaited with each new connection before others have it, as for `SET`. If it fails, the connection is
    * closed, and who waits for it is rejected with that error.
    */
-  onConnect?: (client: Client) => unknown;
+  onConnect?: ((client: Client) => unknown) | undefined;
   /** The same with a callback, after `onConnect`. The first call counts; a promise that is returned may reject. */
-  verify?: (client: Client, callback: (error?: any) => void) => void;
+  verify?: Callback<[client: Client, callback: (error?: any) => void]> | undefined;
   /** Told of connections that come and go. */
-  log?: (message: string, ...more: any[]) => void;
+  log?: ((message: string, ...more: any[]) => void) | undefined;
   /** The class of its clients, which must extend {@link Client} and pass on what its constructor is given. */
-  Client?: new (config?: any) => Client;
+  Client?: (new (config?: any) => Client) | undefined;
   /**
    * Uses after which a connection is replaced, each query on it while it is shared, and each loan (`connect()`,
    * `transaction()`, `stream()`, …); 0: never. Default: Infinity.
    */
-  maxUses?: number;
+  maxUses?: number | undefined;
   /** Seconds after which a connection is replaced, less up to a tenth. 0: never. Default: 0. */
-  maxLifetimeSeconds?: number;
+  maxLifetimeSeconds?: number | undefined;
   /** Whether the process may end while connections are idle. Default: false. */
-  allowExitOnIdle?: boolean;
+  allowExitOnIdle?: boolean | undefined;
   /**
    * Milliseconds after which a connection that was borrowed, by `connect()` or `transaction()`, and not
    * given back is told in a process warning (`PoolLeakWarning`) with the stack of the borrowing. 0: never.
    * Default: 0.
    */
-  leakWarningMillis?: number;
+  leakWarningMillis?: number | undefined;
   /**
    * What is run when a client is released whose session was changed. `''`: nothing, the next borrower
    * finds what the last one has left. Default: `DISCARD ALL`.
    */
-  resetQuery?: string;
+  resetQuery?: string | undefined;
 }
 
 // --- Queries and results -----------------------------------------------------------
@@ -364,38 +368,38 @@ export interface QueryConfig<Values = any> {
    * says. A function, a symbol and an invalid Date reject with a {@link ParameterError}. With
    * {@link ClientOptions.namedParameters}: an object with one for each `:name`, or such an array.
    */
-  values?: QueryValues;
+  values?: QueryValues | undefined;
   /**
    * Prepares the statement at its first use. On one client a name must always stand for the same text
    * (else: {@link ParameterError}).
    */
-  name?: string;
+  name?: string | undefined;
   /** `'array'` makes each row an array. */
-  rowMode?: 'array' | null;
+  rowMode?: 'array' | null | undefined;
   /** Parsers for this query alone. */
-  types?: TypeSource;
+  types?: TypeSource | undefined;
   /** Whether this query may be prepared. Default: that of the client or pool. */
-  prepare?: boolean;
+  prepare?: boolean | undefined;
   /** Whether it may share a Sync, if it runs on a pool. Default: that of the pool. */
-  syncGroup?: SyncGroupMode;
+  syncGroup?: SyncGroupMode | undefined;
   /** For {@link Pool.read} alone: it sees what was written up to this {@link Pool.walPosition}. */
-  after?: string;
+  after?: string | undefined;
   /**
    * Gives the query up with a {@link QueryAbortedError}: what waits is taken out, what runs is cancelled at
    * the server. On a pool the query gets a connection to itself for that. Those of a batch:
    * {@link BatchOptions}.
    */
-  signal?: AbortSignal | null;
+  signal?: AbortSignal | null | undefined;
   /**
    * Milliseconds until the query is given up with a {@link QueryAbortedError}. On a shared connection
    * it is `'unknown'`, its rows are discarded, and it goes on at the server while others wait for theirs.
    * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
    */
-  timeoutMillis?: number;
+  timeoutMillis?: number | undefined;
   /** The same as `timeoutMillis`, under the name that it has in `pg`; 0 and false: that of the client. */
-  query_timeout?: number | false;
+  query_timeout?: number | false | undefined;
   /** `'extended'`: a text of several statements is an error, whatever its values. */
-  queryMode?: 'extended';
+  queryMode?: 'extended' | undefined;
 }
 
 /** A query whose rows are arrays. */
@@ -423,13 +427,14 @@ export interface Field {
 
 /** What a query resolves to. */
 export class Result<Row = any> {
-  constructor(rowAsArray: boolean);
-  /** First word of the command tag; null for an empty statement. */
-  command: string | null;
+  /** @param rowMode whether rows are arrays: `'array'` or true */
+  constructor(rowMode?: string | boolean | null, types?: TypeSource);
+  /** First word of the command tag. After an empty statement null, of which `@types/pg` says nothing either. */
+  command: string;
   /** Rows that the command tag counts; null where it counts none. */
   rowCount: number | null;
-  /** 0 after INSERT, else null. */
-  oid: number | null;
+  /** 0 after INSERT. Else null, of which `@types/pg` says nothing either. */
+  oid: number;
   /**
    * Objects by the names of the columns, of which the last one counts where two are the same; or arrays,
    * with `rowMode: 'array'`.
@@ -447,8 +452,14 @@ export type QueryResult<Row = any> = Result<Row>;
 /** What a query with `rowMode: 'array'` resolves to. */
 export interface QueryArrayResult<Row extends any[] = any[]> extends Result<Row> {}
 
+/**
+ * A function that is called with `Args`: a callback, or a listener of an event. Its parameters may be given narrower
+ * types, such as those of `@types/pg`: `(error: Error, result) => …`, `(client: PoolClient) => …`.
+ */
+export type Callback<Args extends readonly unknown[]> = { call(...args: Args): void }['call'];
+
 /** As Node's own callbacks: with an error, `result` is undefined. */
-export type QueryCallback<R = Result> = (error: Error | null, result: R) => void;
+export type QueryCallback<R = Result> = Callback<[error: Error | null, result: R]>;
 
 /** What can run queries: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
 export interface Queryable {
@@ -514,19 +525,41 @@ export interface Queryable {
    * their order, or none. Rejects with the first error, as {@link Queryable.query} does; the error's `index`
    * says which statement it was, if it was one. Nothing is sent when one of them cannot be, or begins or
    * ends a transaction.
+   * @typeParam Shape how many queries there are, as far as it is known: there are as many results
+   * @typeParam Inferred for nothing: with one type argument it is one of the other two forms that is meant
    */
-  batch<Row = any>(
+  batch<Shape extends [unknown, ...unknown[]] | readonly unknown[], Inferred>(
+    queries: BatchQueries<Shape>,
+    options?: BatchOptions | null,
+  ): Promise<BatchResults<Shape>>;
+  /** With the type of each result: `batch<[Result<User>, Result<Order>]>([…])`. */
+  batch<Results extends readonly Result[]>(
+    queries: BatchQueries<Results>,
+    options?: BatchOptions | null,
+  ): Promise<Results>;
+  /** With the type of the rows, one for all: `batch<User>([…])`. */
+  batch<Row>(
     queries: readonly (string | QueryConfig)[],
     options?: BatchOptions | null,
   ): Promise<Result<Row>[]>;
 }
 
+/** The queries of a batch: as many as `Shape` has elements. */
+export type BatchQueries<Shape extends readonly unknown[]> = {
+  readonly [Index in keyof Shape]: string | QueryConfig;
+};
+
+/** A result for each query of a batch, in their order. */
+export type BatchResults<Shape extends readonly unknown[]> = {
+  -readonly [Index in keyof Shape]: Result;
+};
+
 /** When all of a batch is given up, with a {@link QueryAbortedError}. */
 export interface BatchOptions {
   /** As {@link QueryConfig.signal}. */
-  signal?: AbortSignal | null;
+  signal?: AbortSignal | null | undefined;
   /** Milliseconds, 0 for none. Default: the option `query_timeout`. As {@link QueryConfig.timeoutMillis}. */
-  timeoutMillis?: number;
+  timeoutMillis?: number | undefined;
 }
 
 // --- Transactions ------------------------------------------------------------------
@@ -537,19 +570,23 @@ export interface BatchOptions {
  */
 export interface TransactionOptions {
   /** Default: the server's, `'read committed'` unless it was configured otherwise. */
-  isolationLevel?: 'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable';
+  isolationLevel?:
+    'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable' | undefined;
   /** Default: the server's, false. */
-  readOnly?: boolean;
+  readOnly?: boolean | undefined;
   /** With `'serializable'` and `readOnly`: waits at its begin until no conflict is possible. */
-  deferrable?: boolean;
+  deferrable?: boolean | undefined;
   /** When to run the function once more. */
-  retry?: {
-    /**
-     * After serialization failures (40001) and deadlocks (40P01), so many times at most. The function must
-     * do nothing but what a ROLLBACK undoes. Default: 0.
-     */
-    serialization?: number;
-  };
+  retry?: TransactionRetry | undefined;
+}
+
+/** When {@link Transactional.transaction} runs its function once more. */
+export interface TransactionRetry {
+  /**
+   * After serialization failures (40001) and deadlocks (40P01), so many times at most. The function must
+   * do nothing but what a ROLLBACK undoes. Default: 0.
+   */
+  serialization?: number | undefined;
 }
 
 /**
@@ -596,7 +633,7 @@ export interface Transactional {
 /** What {@link Streamable.stream} takes behind the values. */
 export interface StreamOptions {
   /** Rows that may wait for the reader, from 1 on. Default: 256. */
-  batchSize?: number;
+  batchSize?: number | undefined;
 }
 
 /** What `for await` takes from a stream. */
@@ -608,7 +645,22 @@ export interface StreamIterator<T> extends AsyncIterableIterator<T>, AsyncDispos
 export interface RowStream<Row = any> extends Readable {
   /** Description of the columns; empty before the first rows have come. */
   readonly fields: Field[];
+  /**
+   * The next row of those that have come, or null.
+   * @param size without meaning for rows
+   */
+  read(size?: number): Row | null;
+  /** All rows at once; `query()` does that with less. */
+  toArray(options?: { signal?: AbortSignal | undefined }): Promise<Row[]>;
   [Symbol.asyncIterator](): StreamIterator<Row>;
+  /** Each row, as it comes. The other events are those of Node's `Readable`. */
+  on(event: 'data', listener: (row: Row) => void): this;
+  /** @hidden as in Node.js */
+  on(event: 'end' | 'close' | 'readable' | 'pause' | 'resume', listener: () => void): this;
+  /** @hidden as in Node.js */
+  on(event: 'error', listener: (error: Error) => void): this;
+  /** @hidden as in Node.js */
+  on(event: string | symbol, listener: (...args: any[]) => void): this;
 }
 
 /** The data of a COPY … FROM STDIN. Destroyed before its end, nothing of it lasts. */
@@ -757,13 +809,12 @@ export class Client extends EventEmitter {
   getTransactionStatus(): 'I' | 'T' | 'E' | null;
 
   /**
-   * Resolves to the client, as in `pg`, whose types do not say so either. Rejects with a
-   * {@link ConnectionError}, a {@link DatabaseError} when the server refused, an {@link OptionError}, or with
-   * what the password function threw. Queries that were made before wait for it. Takes
-   * {@link ClientOptions.connectionTimeoutMillis} at most.
+   * Resolves to the client, as in `pg`. Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the
+   * server refused, an {@link OptionError}, or with what the password function threw. Queries that were made
+   * before wait for it. Takes {@link ClientOptions.connectionTimeoutMillis} at most.
    */
-  connect(): Promise<void>;
-  connect(callback: (error: Error | null, client: Client | undefined) => void): void;
+  connect(): Promise<Client>;
+  connect(callback: Callback<[error: Error | null, client: Client | undefined]>): void;
 
   /**
    * One statement's rows, so many at a time; the server is stopped between the reads. It never throws: each
@@ -792,7 +843,7 @@ export class Client extends EventEmitter {
 
   /** Finishes what is in flight, then closes the connection. */
   end(): Promise<void>;
-  end(callback: (error?: Error | null) => void): void;
+  end(callback: Callback<[error?: Error | null]>): void;
 
   /** The same as {@link Client.end}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -817,39 +868,36 @@ export class Client extends EventEmitter {
   unref(): void;
 
   /** Listens to one of the {@link ClientEvents}. `once()`, `off()` and their kin: as in Node.js. */
-  on<Event extends keyof ClientEvents>(
-    event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
-  ): this;
+  on<Event extends keyof ClientEvents>(event: Event, listener: Callback<ClientEvents[Event]>): this;
   /** @hidden as {@link Client.on} */
   once<Event extends keyof ClientEvents>(
     event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
+    listener: Callback<ClientEvents[Event]>,
   ): this;
   /** @hidden as {@link Client.on} */
   off<Event extends keyof ClientEvents>(
     event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
+    listener: Callback<ClientEvents[Event]>,
   ): this;
   /** @hidden as {@link Client.on} */
   addListener<Event extends keyof ClientEvents>(
     event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
+    listener: Callback<ClientEvents[Event]>,
   ): this;
   /** @hidden as {@link Client.on} */
   removeListener<Event extends keyof ClientEvents>(
     event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
+    listener: Callback<ClientEvents[Event]>,
   ): this;
   /** @hidden as {@link Client.on} */
   prependListener<Event extends keyof ClientEvents>(
     event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
+    listener: Callback<ClientEvents[Event]>,
   ): this;
   /** @hidden as {@link Client.on} */
   prependOnceListener<Event extends keyof ClientEvents>(
     event: Event,
-    listener: (...args: ClientEvents[Event]) => void,
+    listener: Callback<ClientEvents[Event]>,
   ): this;
 }
 
@@ -889,7 +937,7 @@ export interface ListenOptions {
    * Called when the server listens again after the connection was lost: what was sent meanwhile is lost,
    * so look for what you may have missed. What is sent from now on comes.
    */
-  onGap?: (gap: NotificationGap) => void;
+  onGap?: ((gap: NotificationGap) => void) | undefined;
 }
 
 /** What {@link Pool.listen} resolves to. */
@@ -1001,7 +1049,14 @@ export class Pool extends EventEmitter {
   constructor(config?: string | PoolOptions | null, ClientClass?: new (config?: any) => Client);
 
   /** What it was made with, and the defaults of pg-pool. Secrets are not enumerable. */
-  readonly options: PoolOptions;
+  readonly options: PoolOptions & {
+    max: number;
+    min: number;
+    maxUses: number;
+    allowExitOnIdle: boolean;
+    maxLifetimeSeconds: number;
+    idleTimeoutMillis: number;
+  };
   /** Whether {@link Pool.end} is done. */
   readonly ended: boolean;
   /** Connections that have outlived `maxLifetimeSeconds`, and are not closed yet. */
@@ -1029,11 +1084,9 @@ export class Pool extends EventEmitter {
    */
   connect(): Promise<PoolClient>;
   connect(
-    callback: (
-      error: Error | undefined,
-      client: PoolClient | undefined,
-      release: PoolClient['release'],
-    ) => void,
+    callback: Callback<
+      [error: Error | undefined, client: PoolClient | undefined, release: PoolClient['release']]
+    >,
   ): void;
 
   /**
@@ -1080,45 +1133,36 @@ export class Pool extends EventEmitter {
    * and closes all connections. The second call rejects with a {@link PoolError}.
    */
   end(): Promise<void>;
-  end(callback: (error?: Error | null) => void): void;
+  end(callback: Callback<[error?: Error | null]>): void;
 
   /** {@link Pool.end}, or the wait for it if it was called; for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 
   /** Listens to one of the {@link PoolEvents}. `once()`, `off()` and their kin: as in Node.js. */
-  on<Event extends keyof PoolEvents>(
-    event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
-  ): this;
+  on<Event extends keyof PoolEvents>(event: Event, listener: Callback<PoolEvents[Event]>): this;
   /** @hidden as {@link Pool.on} */
-  once<Event extends keyof PoolEvents>(
-    event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
-  ): this;
+  once<Event extends keyof PoolEvents>(event: Event, listener: Callback<PoolEvents[Event]>): this;
   /** @hidden as {@link Pool.on} */
-  off<Event extends keyof PoolEvents>(
-    event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
-  ): this;
+  off<Event extends keyof PoolEvents>(event: Event, listener: Callback<PoolEvents[Event]>): this;
   /** @hidden as {@link Pool.on} */
   addListener<Event extends keyof PoolEvents>(
     event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
+    listener: Callback<PoolEvents[Event]>,
   ): this;
   /** @hidden as {@link Pool.on} */
   removeListener<Event extends keyof PoolEvents>(
     event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
+    listener: Callback<PoolEvents[Event]>,
   ): this;
   /** @hidden as {@link Pool.on} */
   prependListener<Event extends keyof PoolEvents>(
     event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
+    listener: Callback<PoolEvents[Event]>,
   ): this;
   /** @hidden as {@link Pool.on} */
   prependOnceListener<Event extends keyof PoolEvents>(
     event: Event,
-    listener: (...args: PoolEvents[Event]) => void,
+    listener: Callback<PoolEvents[Event]>,
   ): this;
 }
 
@@ -1257,7 +1301,12 @@ export class ConduitError extends Error {
   constructor(
     message: string,
     code: string,
-    options?: { cause?: unknown; outcome?: Outcome; detail?: string; hint?: string },
+    options?: {
+      cause?: unknown;
+      outcome?: Outcome | undefined;
+      detail?: string | undefined;
+      hint?: string | undefined;
+    },
   );
   /** SQLSTATE, the system's code (`ECONNREFUSED`), or `ERR_PG_CONDUIT_…`. */
   code: string | undefined;
@@ -1270,7 +1319,7 @@ export class ConduitError extends Error {
   /** What to do, where that is known. */
   hint: string | undefined;
   /** Text of the query that it is about, with {@link ClientOptions.queryInErrors}. */
-  query?: string;
+  query?: string | undefined;
 }
 
 /** The value of an option is wrong, or what it asks for cannot be had. */
@@ -1303,31 +1352,31 @@ export class ConnectionError extends ConduitError {
     message: string,
     options?: {
       cause?: unknown;
-      outcome?: Outcome;
-      code?: string;
-      detail?: string;
-      hint?: string;
-      errno?: number;
-      syscall?: string;
-      address?: string;
-      port?: number;
-      hostname?: string;
-      errors?: Error[];
+      outcome?: Outcome | undefined;
+      code?: string | undefined;
+      detail?: string | undefined;
+      hint?: string | undefined;
+      errno?: number | undefined;
+      syscall?: string | undefined;
+      address?: string | undefined;
+      port?: number | undefined;
+      hostname?: string | undefined;
+      errors?: Error[] | undefined;
     },
   );
   code: string;
   /** The system's number of it, negative, as in Node's own errors. */
-  errno?: number;
+  errno?: number | undefined;
   /** What failed: `connect`, `read`, `write`, `getaddrinfo`. */
-  syscall?: string;
+  syscall?: string | undefined;
   /** What was tried: an address, or the path of a unix socket. */
-  address?: string;
+  address?: string | undefined;
   /** Of the address; a unix socket has none. */
-  port?: number;
+  port?: number | undefined;
   /** What could not be found. */
-  hostname?: string;
+  hostname?: string | undefined;
   /** Of each address, if there were several. */
-  errors?: Error[];
+  errors?: Error[] | undefined;
 }
 
 /** Codes of a {@link TransactionError}. */
@@ -1439,31 +1488,31 @@ export interface Submittable {
 export class Query<Row = any, Values = any> extends EventEmitter implements Submittable {
   constructor(
     config?: string | SubmittedConfig<Values>,
-    callback?: (error: Error | null, result: Result<Row>) => void,
+    callback?: QueryCallback<ResultBuilder<Row>>,
   );
   constructor(
     config?: string | SubmittedConfig<Values>,
     values?: readonly unknown[] | null,
-    callback?: (error: Error | null, result: Result<Row>) => void,
+    callback?: QueryCallback<ResultBuilder<Row>>,
   );
   /** As in {@link QueryConfig.text}. */
   text: string;
   /** As in {@link QueryConfig.values}. */
-  values?: readonly unknown[];
+  values?: readonly unknown[] | undefined;
   /** As in {@link QueryConfig.name}. */
-  name?: string;
+  name?: string | undefined;
   /** Called by `query()` of a client. */
   submit(connection: any): Error | null;
   /** One row, as it comes. */
-  on(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
+  on(event: 'row', listener: Callback<[row: Row, result: ResultBuilder<Row>]>): this;
   /** All is there, and committed. */
-  on(event: 'end', listener: (result: Result<Row>) => void): this;
+  on(event: 'end', listener: Callback<[result: ResultBuilder<Row>]>): this;
   /** It has failed. */
   on(event: 'error', listener: (error: Error) => void): this;
   /** @hidden as {@link Query.on} */
-  once(event: 'row', listener: (row: Row, result: Result<Row>) => void): this;
+  once(event: 'row', listener: Callback<[row: Row, result: ResultBuilder<Row>]>): this;
   /** @hidden as {@link Query.on} */
-  once(event: 'end', listener: (result: Result<Row>) => void): this;
+  once(event: 'end', listener: Callback<[result: ResultBuilder<Row>]>): this;
   /** @hidden as {@link Query.on} */
   once(event: 'error', listener: (error: Error) => void): this;
 }
@@ -1471,7 +1520,7 @@ export class Query<Row = any, Values = any> extends EventEmitter implements Subm
 /** What {@link Query} takes. */
 export interface SubmittedConfig<Values = any> extends QueryConfig<Values> {
   /** Rows that are asked for at a time; without it all of them. */
-  rows?: number;
+  rows?: number | undefined;
 }
 
 /** What the server says of its session when it is connected. */
@@ -1488,6 +1537,10 @@ export class Connection extends EventEmitter {
   on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
   /** @hidden as {@link Connection.on} */
   once(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
+  /** @hidden as in Node.js */
+  on(event: string | symbol, listener: (...args: any[]) => void): this;
+  /** @hidden as in Node.js */
+  once(event: string | symbol, listener: (...args: any[]) => void): this;
 }
 
 /** {@link ClientOptions} that count for whoever says nothing else, set for the whole process. */
@@ -1500,9 +1553,9 @@ export interface Defaults {
   /** 10. */
   max: number;
   /** Dates are sent in UTC, and not in the time zone of the process. Default: false. */
-  parseInputDatesAsUTC?: boolean;
+  parseInputDatesAsUTC?: boolean | undefined;
   /** Only to be set: `true` makes numbers of `bigint` for everybody. See {@link ClientOptions.int8}. */
-  parseInt8?: boolean;
+  parseInt8?: boolean | undefined;
 }
 
 /** As in `pg`: {@link Defaults} of the process. What the environment says wins over them. */
@@ -1517,7 +1570,7 @@ export const utils: {
     config: string | QueryConfig,
     values?: readonly unknown[] | QueryCallback,
     callback?: QueryCallback,
-  ): QueryConfig & { callback?: QueryCallback };
+  ): QueryConfig & { callback?: QueryCallback | undefined };
   /** See {@link escapeIdentifier}. */
   escapeIdentifier(text: string): string;
   /** See {@link escapeLiteral}. */
@@ -1545,4 +1598,8 @@ export type QueryResultRow = Record<string, any>;
 /** {@link Result} without its rows, under its name in `@types/pg`. */
 export type QueryResultBase = Omit<Result, 'rows'>;
 /** As in `@types/pg`. */
-export type QueryConfigValues<T> = T extends Array<infer Value> ? Value : never;
+export type QueryConfigValues<T> = T extends any[] ? T : never;
+/** What {@link Client.getTransactionStatus} returns, under its name in `@types/pg`. */
+export type TransactionStatus = 'I' | 'T' | 'E' | null;
+/** What listeners of {@link Query} get, under its name in `@types/pg`. */
+export type ResultBuilder<Row = any> = Result<Row> & { addRow(row: Row): void };

@@ -10,6 +10,7 @@ const path = require('node:path');
 const ts = require('typescript');
 const { classifyStatement } = require('../lib/statement-class');
 const { PAGES: PAGES_OF_INSTALLING, PARTS, fill } = require('../scripts/install-docs');
+const { PAGES, blocks, files, nameOfBlock, read } = require('./support/pages');
 const { Program, killAll } = require('./support/program');
 const { Project, ROOT } = require('./support/project');
 
@@ -21,36 +22,8 @@ const REFUSED = [
 
 const SCRIPTS = require('../package.json').scripts;
 
-/** @param {string} folder @param {string} ending @returns {string[]} paths from the project's folder */
-function files(folder, ending) {
-  const names = fs.readdirSync(path.join(ROOT, folder), { recursive: true }).map(String);
-  return names
-    .filter((name) => name.endsWith(ending))
-    .map((name) => path.posix.join(folder, name.replaceAll(path.sep, '/')))
-    .sort();
-}
-
-/** @param {string} file */
-function read(file) {
-  return fs.readFileSync(path.join(ROOT, file), 'utf8').replaceAll('\r\n', '\n');
-}
-
-const PAGES = ['README.md', 'examples/README.md', ...files('docs', '.md')];
 /** Those that have links, and nothing else that is tested. */
 const OTHERS = ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md'];
-
-/**
- * The fenced blocks of a page.
- * @param {string} page
- * @param {string} language
- * @returns {{ code: string, line: number }[]}
- */
-function blocks(page, language) {
-  const text = read(page);
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'))].map(
-    ({ 1: code, index }) => ({ code, line: text.slice(0, index).split('\n').length + 1 }),
-  );
-}
 
 /** A page without its code, in which brackets and numbers mean something else. @param {string} page */
 function prose(page) {
@@ -184,7 +157,7 @@ describe('the documentation', function () {
     const names = PAGES.flatMap((page) =>
       blocks(page, 'ts').map(({ code, line }) =>
         // A block with imports is a module; others are checked alone all the same.
-        project.write(`${page.replace(/\W/g, '-')}-${line}.mts`, `${code}\nexport {};\n`),
+        project.write(nameOfBlock(page, line, 'mts'), `${code}\nexport {};\n`),
       ),
     );
     assert.ok(names.length > 0);
@@ -258,7 +231,7 @@ describe('the documentation', function () {
 
     for (const { code, line } of blocks(page, 'js')) {
       const extension = /^import /m.test(code) ? 'mjs' : 'cjs';
-      const file = `${page.replace(/\W/g, '-')}-${line}.${extension}`;
+      const file = nameOfBlock(page, line, extension);
 
       if (code.includes('server.listen(')) {
         it(`${page}:${line} serves, and ends when it is told to`, async () => {

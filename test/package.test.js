@@ -133,6 +133,30 @@ describe('the package', function () {
       }
     });
 
+    it('allows undefined for each option, and it is as if that was not given', async () => {
+      const absent = (name) =>
+        Object.fromEntries(members(name).map((member) => [member, undefined]));
+      const connecting = ['LibpqOptions', 'ClientOptions', 'PoolOptions'].map(absent);
+      assert.deepEqual(parseOptions(Object.assign({}, ...connecting)), parseOptions({}));
+      const pem = absent('TlsOptions');
+      assert.deepEqual(parseOptions({ ssl: pem }), parseOptions({ ssl: {} }));
+
+      const pool = newPool(Object.assign(absent('PoolOptions'), { max: 2 }));
+      const query = { ...absent('QueryConfig'), text: 'select 1 as one' };
+      const rows = [{ one: 1 }];
+      assert.deepEqual((await pool.query(query)).rows, rows);
+      assert.deepEqual((await pool.batch([query], absent('BatchOptions')))[0].rows, rows);
+      assert.deepEqual(
+        await pool.stream(query, undefined, absent('StreamOptions')).toArray(),
+        rows,
+      );
+      const transacted = (options) => pool.transaction(async (tx) => tx.query(query), options);
+      assert.deepEqual((await transacted(absent('TransactionOptions'))).rows, rows);
+      assert.deepEqual((await transacted({ retry: absent('TransactionRetry') })).rows, rows);
+      const { unlisten } = await pool.listen('nothing', () => {}, absent('ListenOptions'));
+      await unlisten();
+    });
+
     it('declares what stats() and the fields of a result have', async () => {
       const pool = newPool();
       const { fields } = await pool.query('select 1 as one');

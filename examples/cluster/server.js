@@ -5,7 +5,10 @@
 // docs/scaling.md has figures. A process that dies is replaced.
 // node examples/cluster/server.js
 
-const cluster = require('node:cluster');
+/** Of this one the declarations of Node.js know the form for `import` alone. @type {any} */
+const nodeCluster = require('node:cluster');
+/** @type {import('node:cluster').Cluster} */
+const cluster = nodeCluster;
 const { once } = require('node:events');
 const os = require('node:os');
 const path = require('node:path');
@@ -31,7 +34,7 @@ async function main() {
   });
   onStop(async () => {
     ends = true;
-    const workers = Object.values(cluster.workers ?? {});
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
     await Promise.all(
       workers.map(async (worker) => {
         const exited = once(worker, 'exit');

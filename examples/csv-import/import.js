@@ -36,8 +36,9 @@ function makeSample(folder) {
 /** Passes on what it gets, and shows how much that was. @param {number} size */
 function showProgress(size) {
   const bar = new SingleBar({ format: '{bar} {percentage}% | {value}/{total} MB' }, Presets.rect);
-  const megabytes = (bytes) => Math.round(bytes / 1e6);
   let bytes = 0;
+  /** @param {number} count */
+  const megabytes = (count) => Math.round(count / 1e6);
   bar.start(megabytes(size), 0);
   return new Transform({
     transform(chunk, _encoding, done) {
@@ -71,6 +72,7 @@ async function importFile(pool, file, table, signal) {
   });
 }
 
+/** @param {string[]} args */
 async function main([given, table = 'imported']) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'csv-import-'));
   const database = await startDatabase();
@@ -83,7 +85,7 @@ async function main([given, table = 'imported']) {
     const rows = await importFile(pool, file, table, stop.signal);
     const seconds = (performance.now() - begin) / 1000;
     console.log(`${rows} rows into "${table}" in ${seconds.toFixed(2)} s`);
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     // `where` tells the line: COPY imported, line 3: "…"
     console.error(error.message, error.where ?? '', '\nNothing of it was kept.');
     process.exitCode = 1;

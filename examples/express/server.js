@@ -51,20 +51,33 @@ function makeApp(pool) {
     response.status(201).json({ from, to, amount });
   });
 
-  // Express 5 brings here what handlers reject with. It knows this one by its four parameters.
-  app.use((error, request, response, _next) => {
-    const [status, message] = describe(error);
-    if (status >= 500) console.error(error);
-    response.status(status).json({ error: message });
-  });
+  // Express 5 brings there what handlers reject with.
+  app.use(answerError);
   return app;
 }
 
-/** The text of a database error may tell too much: it is for the log. */
+/**
+ * Express knows it by its four parameters.
+ * @param {any} error
+ * @param {express.Request} _request
+ * @param {express.Response} response
+ * @param {express.NextFunction} _next
+ */
+function answerError(error, _request, response, _next) {
+  const [status, message] = describe(error);
+  if (status >= 500) console.error(error);
+  response.status(status).json({ error: message });
+}
+
+/**
+ * The text of a database error may tell too much: it is for the log.
+ * @param {any} error
+ * @returns {[status: number, message: string]}
+ */
 function describe(error) {
   if (error instanceof Refusal) return [error.status, error.message];
   if (error instanceof DatabaseError && error.code === '23514') return [409, 'not enough money'];
-  if (error instanceof DatabaseError && error.code.startsWith('22')) return [400, 'bad values'];
+  if (error instanceof DatabaseError && error.code?.startsWith('22')) return [400, 'bad values'];
   if (error.code === 'ERR_PG_CONDUIT_POOL_FULL') return [503, 'too busy: try again later'];
   // It may have been done: nobody is to repeat it without looking.
   if (error.outcome === 'unknown') return [500, 'look at the accounts before you try again'];

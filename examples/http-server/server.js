@@ -19,7 +19,8 @@ const SELECT_FORTUNES = `select id, message from ${SCHEMA}.fortune`;
  * @param {Pool} pool
  * @param {object} [options]
  * @param {(error: Error) => void} [options.onError] hears of what the client only sees as a 500
- * @param {import('./live/page').LivePage} [options.livePage] shows how the pool is doing, under /
+ * @param {{ answer: (request: http.IncomingMessage, response: http.ServerResponse, url: URL) => boolean }}
+ *   [options.livePage] shows how the pool is doing, under /
  */
 function createServer(pool, { onError = logOnce(), livePage } = {}) {
   /** @type {Record<string, (url: URL) => Promise<{ type: string, body: string }>>} */
@@ -117,7 +118,7 @@ function readCount(url) {
 function escapeHtml(text) {
   /** @type {Record<string, string>} */
   const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-  return text.replace(/[&<>"']/g, (character) => entities[character]);
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
 /** @param {unknown} value */

@@ -6,8 +6,9 @@
 
 const { Pool } = require('pg-conduit');
 
-/** @type {import('pg-conduit').Pool} */
-const pool = (globalThis.databasePool ??= new Pool({
+const survivor = /** @type {{ databasePool?: Pool }} */ (globalThis);
+
+const pool = (survivor.databasePool ??= new Pool({
   connectionString: process.env.DATABASE_URL,
   application_name: 'nextjs-handler',
   max: 4,

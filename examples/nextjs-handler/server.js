@@ -23,10 +23,10 @@ function loadRouteAnew() {
 async function answer(incoming, outgoing) {
   const { method = 'GET', url = '/' } = incoming;
   const chunks = await incoming.toArray();
-  const body = chunks.length > 0 ? Buffer.concat(chunks) : undefined;
+  const init = chunks.length > 0 ? { method, body: Buffer.concat(chunks) } : { method };
   const handler = url === '/api/notes' ? loadRouteAnew()[method] : undefined;
   const response = handler
-    ? await handler(new Request(`http://localhost${url}`, { method, body }))
+    ? await handler(new Request(`http://localhost${url}`, init))
     : Response.json({ error: 'Not found' }, { status: 404 });
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.end(Buffer.from(await response.arrayBuffer()));
@@ -47,7 +47,7 @@ async function main() {
   onStop(async () => {
     server.close();
     await once(server, 'close');
-    await globalThis.databasePool?.end();
+    await require('./db').pool.end();
     await playground.close();
   });
   await listen(server, [['/api/notes', { body: 'hello' }], ['/api/notes']]);

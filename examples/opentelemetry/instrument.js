@@ -15,7 +15,7 @@ const MAX_TEXT_LENGTH = 2048;
 
 /** @param {string} text @param {number | undefined} batchSize */
 function operationOf(text, batchSize) {
-  const keyword = /^\s*(\w+)/.exec(text)?.[1].toUpperCase() ?? 'QUERY';
+  const keyword = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'QUERY';
   return batchSize === undefined ? keyword : `BATCH ${keyword}`;
 }
 

@@ -15,7 +15,7 @@ const COUNTERS = {
   wakeups: 'Times that something was read from a socket',
 };
 
-/** What there is now: the name of the metric, and its meaning. */
+/** What there is now: the name of the metric, and its meaning. @type {Record<string, [string, string]>} */
 const GAUGES = {
   totalCount: ['connections', 'Connections, those that are being opened included'],
   idleCount: ['idle_connections', 'Connections with nothing in flight that are not lent'],
@@ -55,11 +55,13 @@ function register(pool, registry) {
     labelNames: ['outcome'],
     registers,
   });
-  tracingChannel('pg-conduit:query').subscribe({
+  const subscribers = {
     asyncEnd(/** @type {any} */ { durationMillis, error }) {
       durations.observe({ outcome: error ? 'error' : 'ok' }, durationMillis / 1000);
     },
-  });
+  };
+  // The declarations of Node.js ask for all five of them.
+  tracingChannel('pg-conduit:query').subscribe(/** @type {any} */ (subscribers));
 }
 
 module.exports = { register };

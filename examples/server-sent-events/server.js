@@ -72,7 +72,7 @@ async function main() {
   const routes = {
     'GET /': (_request, response) => response.setHeader('content-type', 'text/html').end(PAGE),
     'GET /events': (request, response) =>
-      feed.add(response, BigInt(request.headers['last-event-id'] ?? 0)),
+      feed.add(response, BigInt(`${request.headers['last-event-id'] ?? 0}`)),
     async 'POST /messages'(request, response) {
       const body = Buffer.concat(await request.toArray()).toString();
       // The lock has ids committed in their order, so that nothing comes up behind the last one that

@@ -40,7 +40,7 @@ class Threads {
   /** @param {number} sensor */
   ask(sensor) {
     const number = ++this.#number;
-    this.workers[number % THREADS].postMessage({ number, sensor });
+    this.workers[number % THREADS]?.postMessage({ number, sensor });
     return new Promise((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject });
     });

@@ -21,16 +21,16 @@ async function statistics(sensor) {
   };
 }
 
-parentPort.on('message', async (message) => {
+parentPort?.on('message', async (message) => {
   if (message === 'end') {
     await pool.end();
-    parentPort.close();
+    parentPort?.close();
     return;
   }
   const { number, sensor } = message;
   try {
-    parentPort.postMessage({ number, result: await statistics(sensor) });
+    parentPort?.postMessage({ number, result: await statistics(sensor) });
   } catch (error) {
-    parentPort.postMessage({ number, error });
+    parentPort?.postMessage({ number, error });
   }
 });

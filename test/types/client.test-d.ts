@@ -12,7 +12,7 @@ import {
 
 declare const client: Client;
 
-expectType<Promise<void>>(client.connect());
+expectType<Promise<Client>>(client.connect());
 expectType<void>(
   client.connect((error, connected) => {
     expectType<Error | null>(error);
@@ -70,7 +70,7 @@ expectType<string | undefined>(notice.code);
 
 // People wrap methods in classes of their own.
 class Traced extends Client {
-  override connect(): Promise<void>;
+  override connect(): Promise<Client>;
   override connect(callback: (...args: any[]) => void): void;
   override connect(): any {
     return super.connect();

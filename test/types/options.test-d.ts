@@ -20,6 +20,8 @@ new Pool();
 new Pool(null);
 new Pool('postgresql://localhost/test');
 new Pool({ connectionString: 'postgresql://localhost/test', max: 4 });
+// What is not set in the environment is undefined, and so is what a program leaves out by a condition.
+new Pool({ connectionString: process.env.DATABASE_URL, ssl: undefined, idleTimeoutMillis: null });
 
 expectAssignable<ClientOptions>({
   connectionString: 'postgresql://localhost/test',

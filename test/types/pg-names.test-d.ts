@@ -21,10 +21,13 @@ import {
   type QueryArrayConfig,
   type QueryArrayResult,
   type QueryConfig,
+  type QueryConfigValues,
   type QueryResult,
   type QueryResultBase,
   type QueryResultRow,
+  type ResultBuilder,
   type Submittable,
+  type TransactionStatus,
 } from '../..';
 
 interface User {
@@ -48,7 +51,7 @@ async function run<Row extends QueryResultRow>(
 ): Promise<Row[]> {
   const result: QueryResult<Row> = await on.query<Row>(text, values);
   const base: QueryResultBase = result;
-  expectType<string | null>(base.command);
+  expectType<string>(base.command);
   expectAssignable<FieldDef[]>(result.fields);
   return result.rows;
 }
@@ -59,6 +62,23 @@ const parsers: CustomTypesConfig = { getTypeParser: () => (text) => text };
 pool.query({ text: 'select 1', types: parsers });
 client.on('notification', (message: Notification) => expectType<string>(message.payload));
 
+// Callbacks and listeners, with the types that @types/pg has for their parameters.
+client.connect((error: Error) => error.message);
+client.end((error: Error) => error.message);
+client.query('select 1', (error: Error, result: QueryResult<User>) => [error, result]);
+pool.connect(
+  (error: Error | undefined, lent: PoolClient | undefined, done: (value?: any) => void) =>
+    done(error ?? lent),
+);
+pool.on('connect', (opened: PoolClient) => opened.query('select 1'));
+pool.on('error', (error: Error, lost: PoolClient) => [error, lost]);
+pool.on('release', (error: Error, lent: PoolClient) => [error, lent]);
+expectError(pool.on('connect', (opened: string) => opened));
+expectError(client.query('select 1', (error: Error, result: number) => [error, result]));
+expectType<Promise<string>>(client.connect().then((connected) => connected.host));
+expectType<[number, string]>({} as QueryConfigValues<[number, string]>);
+expectType<TransactionStatus>(client.getTransactionStatus());
+
 // Query
 const query = new Query<User>('select $1', [1]);
 expectAssignable<Submittable>(query);
@@ -66,9 +86,10 @@ expectAssignable<EventEmitter>(query);
 expectType<Query<User>>(client.query(query));
 query.on('row', (row, result) => {
   expectType<User>(row);
-  expectType<Result<User>>(result);
+  expectAssignable<Result<User>>(result);
 });
-query.on('end', (result) => expectType<Result<User>>(result));
+query.on('row', (row: User, result?: ResultBuilder<User>) => result?.addRow(row));
+query.on('end', (result) => expectAssignable<Result<User>>(result));
 query.on('error', (error) => expectType<Error>(error));
 new Query<User>({ text: 'select 1', rows: 10 }, (error, { rows }) => {
   expectType<Error | null>(error);

@@ -26,7 +26,8 @@ expectType<void>(
   }),
 );
 
-expectType<PoolOptions>(pool.options);
+expectAssignable<PoolOptions>(pool.options);
+expectType<number>(pool.options.max);
 expectType<boolean>(pool.ended);
 expectType<number>(pool.expiredCount);
 
@@ -94,10 +95,11 @@ expectType<number>(stats.idleCount);
 expectType<number>(stats.waitingCount);
 expectType<{ hits: number; misses: number; evictions: number }>(stats.statementCache);
 expectType<ConnectionStats[]>(stats.connections);
-const [connection] = stats.connections;
-expectType<'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving'>(connection.state);
-expectType<number>(connection.inFlight);
-expectType<number>(connection.preparedStatements);
+for (const connection of stats.connections) {
+  expectType<'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving'>(connection.state);
+  expectType<number>(connection.inFlight);
+  expectType<number>(connection.preparedStatements);
+}
 
 expectType<Pool>(pool.on('connect', (opened) => expectType<Client>(opened)));
 pool.on('acquire', (lent) => expectType<PoolClient>(lent));

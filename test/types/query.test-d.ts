@@ -27,6 +27,7 @@ declare const pool: Pool;
 declare const lent: PoolClient;
 declare const config: QueryConfig;
 declare const frozen: readonly [number, string];
+declare const texts: string[];
 
 expectAssignable<Queryable>(client);
 expectAssignable<Queryable>(pool);
@@ -90,12 +91,36 @@ for (const db of [client, pool, lent] as Queryable[]) {
 }
 
 for (const db of [client, pool, lent] as Queryable[]) {
-  expectType<Promise<Result<any>[]>>(db.batch(['select 1', { text: 'select $1', values: [1] }]));
-  expectType<Promise<Result<World>[]>>(db.batch<World>([config] as const));
   const { signal } = new AbortController();
-  expectType<Promise<Result<any>[]>>(db.batch(['select 1'], { signal, timeoutMillis: 10 }));
+  const pair = ['select 1', { text: 'select $1', values: [1] }] as const;
+  expectType<Promise<[Result, Result]>>(
+    db.batch(['select 1', { text: 'select $1', values: [1], rowMode: 'array' }]),
+  );
+  expectType<Promise<[Result, Result]>>(db.batch(pair));
+  expectType<Promise<[Result]>>(db.batch(['select 1'], { signal, timeoutMillis: 10 }));
+  expectType<Promise<void>>(db.batch(pair).then(([, { rows }]) => expectType<any[]>(rows)));
+  expectType<Promise<Result[]>>(db.batch(texts));
+  expectType<Promise<Result[]>>(db.batch(texts.map((text) => ({ text, values: [1] }))));
+  expectType<Promise<[Result, ...Result[]]>>(db.batch(['select 1', ...texts]));
+  expectType<Promise<[]>>(db.batch([]));
+
+  // One type for the rows of all, or each its own
+  expectType<Promise<Result<World>[]>>(db.batch<World>([config] as const));
+  expectType<Promise<Result<[number]>[]>>(db.batch<[number]>([config, 'select 1']));
+  expectType<Promise<[Result<World>, Result<{ count: string }>]>>(
+    db.batch<[Result<World>, Result<{ count: string }>]>(['select 1', config]),
+  );
+
   expectError(db.batch(['select 1'], { signal: 'now' }));
+  expectError(db.batch([{ text: 'select $1', valeus: [1] }]));
+  expectError(db.batch([Promise.resolve('select 1')]));
+  expectError(db.batch([['select $1', [1]]]));
 }
+function batchOf<Row>(queries: string[]): Promise<Result<Row>[]> {
+  return pool.batch<Row>(queries);
+}
+expectType<Promise<Result<World>[]>>(batchOf<World>(texts));
+
 for (const db of [client, pool, lent]) {
   const { signal } = new AbortController();
   expectType<Promise<Result<any>>>(db.query({ text: 'select 1', signal, timeoutMillis: 10 }));
@@ -106,6 +131,13 @@ for (const db of [client, pool, lent]) {
   expectAssignable<Readable>(stream);
   expectType<Field[]>(stream.fields);
   expectAssignable<AsyncIterableIterator<World>>(stream[Symbol.asyncIterator]());
+  expectType<World | null>(stream.read());
+  expectType<Promise<World[]>>(stream.toArray());
+  expectType<RowStream<World>>(stream.on('data', (row) => expectType<World>(row)));
+  stream.on('error', (error) => expectType<Error>(error)).once('end', () => {});
+  expectType<Promise<[number][]>>(
+    db.stream<[number]>({ text: 'select 1', rowMode: 'array' }).toArray(),
+  );
   expectAssignable<RowStream>(db.stream('select 1'));
   expectError(db.stream('select 1', [], { batchSize: '10' }));
 
@@ -141,7 +173,7 @@ expectType<Promise<void>>(
   pool.query<World>('select 1').then(({ rows }) => expectType<World[]>(rows)),
 );
 
-expectError(pool.query<World>('select 1').then(({ rows }) => rows[0].nonsense));
+expectError(pool.query<World>('select 1').then(({ rows }) => rows.map((row) => row.nonsense)));
 expectError(pool.query());
 expectError(pool.query(42));
 expectError(pool.query('select $1', 1));
@@ -158,11 +190,12 @@ declare const result: QueryResult<World>;
 expectType<Result<World>>(result);
 expectType<World[]>(result.rows);
 expectType<number | null>(result.rowCount);
-expectType<string | null>(result.command);
-expectType<number | null>(result.oid);
+expectType<string>(result.command);
+expectType<number>(result.oid);
 expectType<boolean>(result.rowAsArray);
 expectType<Field[]>(result.fields);
 expectAssignable<Result>(new Result(true));
+expectAssignable<Result>(new Result('array', types));
 expectAssignable<Result<[number]>>({} as QueryArrayResult<[number]>);
 
 declare const field: Field;

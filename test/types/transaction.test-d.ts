@@ -26,9 +26,9 @@ for (const db of [client, pool, lent] as Transactional[]) {
         expectType<Transaction>(tx);
         expectAssignable<Queryable>(tx);
         expectType<Promise<Result<{ a: number }>>>(tx.query<{ a: number }>('select 1 as a'));
-        expectType<Promise<Result<any>[]>>(tx.batch(['select 1']));
+        expectType<Promise<[Result]>>(tx.batch(['select 1']));
         expectType<boolean>(await tx.transaction(async (inner) => inner === tx));
-        expectType<Promise<Result<any>[]>>(tx.batch(['select 1'], { timeoutMillis: 5 }));
+        expectType<Promise<[Result]>>(tx.batch(['select 1'], { timeoutMillis: 5 }));
         expectAssignable<Streamable>(tx);
         expectType<Promise<{ a: number }[]>>(tx.cursor<{ a: number }>('select 1 as a').read(1));
         expectType<string>(tx.escapeIdentifier('a'));
