@@ -94,7 +94,10 @@ async function fortunesPage(pool) {
   );
 }
 
-/** Each message once: a database that went away would fill the screen. */
+/**
+ * Each message once: a database that went away would fill the screen.
+ * @returns {(error: Error) => void}
+ */
 function logOnce() {
   const seen = new Set();
   return (error) => {

@@ -14,7 +14,7 @@ const { ROOT } = require('./project');
 
 /** What no user copies: what loads and shows the example, and what has its packages in a folder of its own. */
 const MACHINERY =
-  /^examples\/(?:http-server\/(?:live\/|page\/|(?:load|screenshot|start|summary)\.)|written-for-pg\/)/;
+  /^examples\/(?:http-server\/(?:live\/|page\/|(?:load|peer|peer-process|screenshot|start|summary)\.)|written-for-pg\/)/;
 
 /** Blocks that are wrong on purpose, or about what Node.js declares: by a part of them. */
 const LEFT_OUT = ["idleTimeoutMillis: '10s'", 'tracingChannel('];
