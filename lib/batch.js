@@ -93,7 +93,7 @@ class Batch {
 
   /**
    * @param {BatchMember[]} members in their order
-   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
+   * @param {import('./query').Limits} [options]
    */
   constructor(members, { signal, timeoutMillis } = {}) {
     this.members = members;
@@ -258,13 +258,16 @@ function readBatch(list, defaults, options) {
     query.refusal ??= measure.add(query.text, query.parameters);
     return query;
   });
-  const batch = new Batch(members, options ?? {});
-  if (measure.isTooLarge) batch.refusal ??= batchTooLargeError();
+  /** @type {Error | undefined} */
+  let refusal;
   try {
     checkDeadline(options ?? {});
   } catch (error) {
-    batch.refusal = /** @type {Error} */ (error);
+    refusal = /** @type {Error} */ (error);
   }
+  const batch = new Batch(members, refusal === undefined ? (options ?? {}) : {});
+  if (measure.isTooLarge) batch.refusal ??= batchTooLargeError();
+  batch.refusal = refusal ?? batch.refusal;
   if (batch.refusal === undefined && members.length === 0) batch.finish();
   return batch;
 }

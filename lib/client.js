@@ -42,6 +42,7 @@ const { callApart } = require('./user-code');
  * @typedef {import('./query').Query} Query
  * @typedef {import('./row-builder').TypeSource} TypeSource
  * @typedef {import('./query-arguments').Callback} Callback
+ * @typedef {import('./query').Limits} Limits
  *
  * What the clients of one pool have in common; under POOL in their config.
  * @typedef {object} PoolSide
@@ -205,18 +206,18 @@ class Client extends EventEmitter {
   /**
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
    * @param {readonly unknown[] | Callback} [values]
-   * @param {Callback} [callback]
+   * @param {Callback | Limits | null} [third] a callback, or when to give up
    * @returns {Promise<any> | undefined} nothing with a callback
    */
-  query(text, values, callback) {
+  query(text, values, third) {
     const isWrapped = this.query !== plainQuery;
     if (typeof text === 'object' && typeof text?.submit === 'function') {
       if (isWrapped) showQuery(this, text);
-      return this.#serve(text, values, callback);
+      return this.#serve(text, values, third);
     }
     const handed = isWrapped ? findHanded(text, this) : undefined;
-    if (handed !== undefined) return handed.take(text, values, callback);
-    const query = readQuery(this.#nameOnly(text), values, callback, this.#defaults);
+    if (handed !== undefined) return handed.take(text, values, third);
+    const query = readQuery(this.#nameOnly(text), values, third, this.#defaults);
     if (isWrapped) showQuery(this, query);
     this.#begin(query, this.#refuse(query));
     this.#complete(query);
@@ -255,11 +256,11 @@ class Client extends EventEmitter {
   /**
    * @param {any} submittable that has submit(connection)
    * @param {any} values or the callback
-   * @param {Callback} [callback]
+   * @param {Callback | Limits | null} [third]
    */
-  #serve(submittable, values, callback) {
-    const given = typeof values === 'function' ? values : callback;
-    if (given !== undefined) submittable.callback ??= given;
+  #serve(submittable, values, third) {
+    const given = typeof values === 'function' ? values : third;
+    if (typeof given === 'function') submittable.callback ??= given;
     const { _result: result } = submittable;
     if (result && !result._types) result._types = textParsers(this.#defaults);
     new SubmittableConnection(submittable, {
@@ -276,7 +277,7 @@ class Client extends EventEmitter {
    * committed and their results given out, or none.
    * @param {readonly (string | Record<string, any>)[]} queries texts, or
    *   { text, values, name, rowMode, types, prepare }
-   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
+   * @param {Limits | null} [options]
    * @returns {Promise<import('./result').Result[]>} in their order
    */
   batch(queries, options) {
@@ -348,11 +349,11 @@ class Client extends EventEmitter {
    * The rows as they come, with the server stopped while nobody reads them.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
    * @param {readonly unknown[]} [values]
-   * @param {{ batchSize?: number }} [options]
+   * @param {import('./row-stream').StreamOptions | null} [options]
    * @returns {import('./row-stream').RowStream}
    */
   stream(text, values, options) {
-    const query = this.#readStreamed(text, values);
+    const query = this.#readStreamed(text, values, options);
     return openStream(query, options, this.#giveUp, () => this.#submit(query));
   }
 
@@ -360,17 +361,19 @@ class Client extends EventEmitter {
    * The rows, so many at a time.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
    * @param {readonly unknown[]} [values]
+   * @param {{ signal?: AbortSignal | null } | null} [options]
    */
-  cursor(text, values) {
-    const query = this.#readStreamed(text, values);
+  cursor(text, values, options) {
+    const query = this.#readStreamed(text, values, options);
     const cursor = new Cursor(query, this.#giveUp);
     this.#submit(query);
     return cursor;
   }
 
-  /** @param {any} text @param {any} values */
-  #readStreamed(text, values) {
-    return readQuery(text, values, undefined, this.#defaults, StreamedQuery);
+  /** @param {any} text @param {any} values @param {any} options */
+  #readStreamed(text, values, options) {
+    const limits = options && { signal: options.signal };
+    return readQuery(text, values, limits, this.#defaults, StreamedQuery);
   }
 
   /**
@@ -389,7 +392,7 @@ class Client extends EventEmitter {
 
   /**
    * Rows into a table, by COPY.
-   * @param {string | readonly [string, string]} table its name, or [schema, name]
+   * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects

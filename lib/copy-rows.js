@@ -252,9 +252,12 @@ function isName(name) {
  * @throws {ParameterError}
  */
 function checkTarget(table, columns, rows) {
-  const path = Array.isArray(table) ? table : [table];
-  if (path.length < 1 || path.length > 2 || !path.every(isName)) {
-    throw new ParameterError("copyRows() needs the name of a table, or ['schema', 'name']");
+  const path = typeof table === 'string' ? table.split('.') : table;
+  if (!Array.isArray(path) || path.length < 1 || path.length > 2 || !path.every(isName)) {
+    throw new ParameterError(
+      "copyRows() needs the name of a table, 'schema.name', or both in an array: ['schema', 'name']; " +
+        "where a dot is part of a name, ['the.name']",
+    );
   }
   if (!Array.isArray(columns) || columns.length === 0 || !columns.every(isName)) {
     throw new ParameterError('copyRows() needs the names of the columns, one or more, as an array');

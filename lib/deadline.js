@@ -9,6 +9,16 @@ const { TimeLimit } = require('./time-limit');
 
 /** @typedef {import('./query').Query | import('./batch').Batch} Work */
 
+/** @param {any} value @returns {value is AbortSignal} one that can be listened to */
+function isAbortSignal(value) {
+  try {
+    // What merely inherits from its prototype throws.
+    return value instanceof AbortSignal && typeof value.aborted === 'boolean';
+  } catch {
+    return false;
+  }
+}
+
 /** @param {AbortSignal} signal that has been aborted */
 function abortError({ reason }) {
   const error = new QueryAbortedError('The operation was aborted', 'ABORT_ERR', { cause: reason });
@@ -85,4 +95,4 @@ function watch(work, defaultMillis, giveUp) {
   return undefined;
 }
 
-module.exports = { abortError, abortErrorInside, listen, watch };
+module.exports = { abortError, abortErrorInside, isAbortSignal, listen, watch };

@@ -473,6 +473,7 @@ export interface Queryable {
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
     values?: QueryValues | null,
+    options?: QueryOptions | null,
   ): Promise<QueryArrayResult<Row>>;
   /**
    * Runs one statement. A text of several without values (`'select 1; select 2'`) resolves to an array of
@@ -492,10 +493,12 @@ export interface Queryable {
    * protocol calls it (PostgreSQL documentation, "Pipelining" in "Message Flow").
    * @param config an SQL text, or an object with it
    * @param values one for each `$n`, as in {@link QueryConfig.values}
+   * @param options when it is given up
    */
   query<Row = any, Values = any>(
     config: string | QueryConfig<Values>,
     values?: QueryValues | null,
+    options?: QueryOptions | null,
   ): Promise<Result<Row>>;
   /** With a callback. */
   query<Row extends any[] = any[], Values = any>(
@@ -562,6 +565,12 @@ export interface BatchOptions {
   timeoutMillis?: number | undefined;
 }
 
+/**
+ * What {@link Queryable.query} takes behind the values, in place of a callback: when the query is given up, as by
+ * {@link QueryConfig.signal} and {@link QueryConfig.timeoutMillis}, which count after these.
+ */
+export interface QueryOptions extends BatchOptions {}
+
 // --- Transactions ------------------------------------------------------------------
 
 /**
@@ -597,7 +606,11 @@ export interface TransactionRetry {
  */
 export interface Transaction extends Queryable, Streamable {
   /** As {@link Client.cursor}. */
-  cursor<Row = any>(text: string | QueryConfig, values?: QueryValues | null): Cursor<Row>;
+  cursor<Row = any>(
+    text: string | QueryConfig,
+    values?: QueryValues | null,
+    options?: CursorOptions | null,
+  ): Cursor<Row>;
 
   /**
    * A savepoint: when the function throws or a statement in it fails, all since then is undone, and the
@@ -630,8 +643,14 @@ export interface Transactional {
 
 // --- Rows as they come, and COPY ----------------------------------------------------
 
+/** What {@link Client.cursor} takes behind the values. */
+export interface CursorOptions {
+  /** As {@link QueryConfig.signal}, which counts after this. */
+  signal?: AbortSignal | null;
+}
+
 /** What {@link Streamable.stream} takes behind the values. */
-export interface StreamOptions {
+export interface StreamOptions extends CursorOptions {
   /** Rows that may wait for the reader, from 1 on. Default: 256. */
   batchSize?: number | undefined;
 }
@@ -684,7 +703,7 @@ export interface Streamable {
   stream<Row = any>(
     text: string | QueryConfig,
     values?: QueryValues | null,
-    options?: StreamOptions,
+    options?: StreamOptions | null,
   ): RowStream<Row>;
 
   /**
@@ -701,12 +720,13 @@ export interface Streamable {
    * of the columns and the values allow. Values as in {@link QueryConfig.values}, except that bytes are for
    * `bytea` columns only. Rejects with what the iterable throws, and as
    * {@link Queryable.query} does.
-   * @param table its name, or schema and name; taken as they are, upper and lower case differ
+   * @param table its name, `'schema.name'`, or both in an array, where a dot is part of a name; taken as they
+   *   are, upper and lower case differ
    * @param columns their names
    * @param rows arrays of as many values
    */
   copyRows(
-    table: string | readonly [schema: string, name: string],
+    table: string | readonly [name: string] | readonly [schema: string, name: string],
     columns: readonly string[],
     rows: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>,
   ): Promise<{ rowCount: number }>;
@@ -832,7 +852,11 @@ export class Client extends EventEmitter {
    * await client.end();
    * ```
    */
-  cursor<Row = any>(text: string | QueryConfig, values?: QueryValues | null): Cursor<Row>;
+  cursor<Row = any>(
+    text: string | QueryConfig,
+    values?: QueryValues | null,
+    options?: CursorOptions | null,
+  ): Cursor<Row>;
 
   /**
    * Asks the server to cancel what it runs for this client, which then rejects with 57014, unless it was

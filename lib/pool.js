@@ -36,6 +36,7 @@ const { apart, callApart } = require('./user-code');
 /**
  * @typedef {import('./pool-member').Member} Member
  * @typedef {import('./query-arguments').Callback} Callback
+ * @typedef {import('./query').Limits} Limits
  * @typedef {(error?: Error | boolean) => void} Release
  * @typedef {Client & Disposable & { release: Release }} LentClient
  */
@@ -209,13 +210,13 @@ class Pool extends EventEmitter {
   /**
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
    * @param {readonly unknown[] | Callback} [values]
-   * @param {Callback} [callback]
+   * @param {Callback | Limits | null} [third] a callback, or when to give up
    * @returns {Promise<any> | undefined} nothing with a callback
    */
-  query(text, values, callback) {
+  query(text, values, third) {
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
-    const query = readQuery(text, values, callback, this.#settings);
+    const query = readQuery(text, values, third, this.#settings);
     if (isMistaken) query.refusal = firstParameterError();
     this.#begin(query);
     this.#complete(query);
@@ -281,7 +282,7 @@ class Pool extends EventEmitter {
    * round trip. All are committed and their results given out, or none.
    * @param {readonly (string | Record<string, any>)[]} queries texts, or
    *   { text, values, name, rowMode, types, prepare }
-   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
+   * @param {Limits | null} [options]
    * @returns {Promise<import('./result').Result[]>} in their order
    */
   batch(queries, options) {
@@ -303,10 +304,11 @@ class Pool extends EventEmitter {
    * while nobody reads them.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
    * @param {readonly unknown[]} [values]
-   * @param {{ batchSize?: number }} [options]
+   * @param {import('./row-stream').StreamOptions | null} [options]
    */
   stream(text, values, options) {
-    const query = readQuery(text, values, undefined, this.#settings, StreamedQuery);
+    const limits = options && { signal: options.signal };
+    const query = readQuery(text, values, limits, this.#settings, StreamedQuery);
     return openStream(query, options, this.#stop, () => this.#submitAlone(query));
   }
 
@@ -326,7 +328,7 @@ class Pool extends EventEmitter {
 
   /**
    * Rows into a table, by COPY.
-   * @param {string | readonly [string, string]} table its name, or [schema, name]
+   * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects

@@ -3,6 +3,7 @@
 // The arguments of query(), in all of the forms that `pg` takes, made into a
 // Query; and callbacks called. Used by client.js and pool.js.
 
+const { isAbortSignal } = require('./deadline');
 const { ParameterError } = require('./errors');
 const { bindNames, isNamed } = require('./named-parameters');
 const { MAX_SIZE, prepareParameters, tooLargeError } = require('./parameters');
@@ -10,6 +11,7 @@ const { Query } = require('./query');
 
 /**
  * @typedef {(error: any, result?: any) => void} Callback
+ * @typedef {import('./query').Limits} Limits
  */
 
 /** @type {readonly unknown[]} */
@@ -22,12 +24,14 @@ const SYNC_GROUPS = ['off', 'reads', 'all'];
  * @param {any} text an SQL text, or { text, values, name, rowMode, types, prepare, syncGroup,
  *   signal, timeoutMillis, callback }
  * @param {any} values an array, or the callback
- * @param {any} callback
+ * @param {any} third the callback, or the limits
  * @param {import('./query').QueryDefaults} defaults
  * @param {new (...parameters: ConstructorParameters<typeof Query>) => Q} [Kind] Query without it
  * @returns {Q} `refusal` says why it cannot be sent, if it cannot
  */
-function readQuery(text, values, callback, defaults, Kind = /** @type {any} */ (Query)) {
+function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Query)) {
+  const limits = isLimits(third) ? third : undefined;
+  let callback = limits === undefined ? third : undefined;
   if (typeof values === 'function') {
     callback = values;
     values = undefined;
@@ -51,6 +55,7 @@ function readQuery(text, values, callback, defaults, Kind = /** @type {any} */ (
       [text, values] = bindNames(text, values);
     }
     checkArguments(text, values, options);
+    if (limits !== undefined) checkLimits(limits);
     if (callback && typeof callback !== 'function') {
       throw new ParameterError('callback is not a function');
     }
@@ -59,9 +64,31 @@ function readQuery(text, values, callback, defaults, Kind = /** @type {any} */ (
     refusal = /** @type {ParameterError} */ (error);
   }
   const query = new Kind(refusal === undefined ? text : '', parameters, options, defaults);
+  if (refusal !== undefined) query.signal = undefined;
+  else if (limits !== undefined) query.limit(limits);
   query.refusal = query.size > MAX_SIZE ? tooLargeError() : refusal;
   query.callback = typeof callback === 'function' ? callback : undefined;
   return query;
+}
+
+/** @param {unknown} third of query() @returns {third is Limits} it is no callback */
+function isLimits(third) {
+  return typeof third === 'object' && third !== null;
+}
+
+/**
+ * @param {object} limits
+ * @throws {ParameterError}
+ */
+function checkLimits(limits) {
+  for (const name of Object.keys(limits)) {
+    if (name === 'signal' || name === 'timeoutMillis') continue;
+    throw new ParameterError(
+      `unknown option "${name}": behind the values query() takes { signal, timeoutMillis }, or a callback`,
+      { hint: 'what else there is stands with the text: { text, values, rowMode, … }' },
+    );
+  }
+  checkDeadline(limits);
 }
 
 /**
@@ -110,7 +137,7 @@ function checkArguments(text, values, options) {
  * @throws {ParameterError}
  */
 function checkDeadline({ signal, timeoutMillis, query_timeout }) {
-  if (signal && !(signal instanceof AbortSignal)) {
+  if (signal !== undefined && signal !== null && !isAbortSignal(signal)) {
     throw new ParameterError('signal must be an AbortSignal');
   }
   for (const millis of [timeoutMillis, query_timeout || undefined]) {
@@ -155,4 +182,12 @@ function callBackEnd(ended, callback) {
   callBack(ended, (error) => (error ? callback(error) : callback()));
 }
 
-module.exports = { answer, callBack, callBackEnd, checkDeadline, readQuery };
+module.exports = {
+  answer,
+  callBack,
+  callBackEnd,
+  checkDeadline,
+  checkLimits,
+  isLimits,
+  readQuery,
+};

@@ -29,6 +29,9 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  * @property {boolean} [namedParameters]
  * @property {boolean} [queryInErrors]
  *
+ * When a caller gives up.
+ * @typedef {{ signal?: AbortSignal | null, timeoutMillis?: number }} Limits
+ *
  * @typedef {object} QueryObserver
  * @property {(connection: Connection) => void} sent
  * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
@@ -142,6 +145,14 @@ class Query extends SlotEntry {
     this.promise = new Promise((resolve) => {
       this.settle = resolve;
     });
+  }
+
+  /** @param {Limits} limits that were given beside the text, and count before those that stand with it */
+  limit({ signal, timeoutMillis }) {
+    this.timeoutMillis = timeoutMillis ?? this.timeoutMillis;
+    if (!signal) return;
+    this.signal = signal;
+    this.runsSolo = true;
   }
 
   /** @param {import('./statement-registry').StatementRegistry} registry */

@@ -7,11 +7,12 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { BatchMember, ReadCommitted } = require('./batch');
 const { libpqKeywords } = require('./options');
 const { OWN_DEFAULTS } = require('./query');
-const { callBack, readQuery } = require('./query-arguments');
+const { callBack, checkLimits, isLimits, readQuery } = require('./query-arguments');
 
 /**
  * @typedef {import('./pool').Pool} Pool
  * @typedef {import('./query-arguments').Callback} Callback
+ * @typedef {import('./query').Limits} Limits
  */
 
 /** Where a pool connects: of the other pool, or not at all. */
@@ -68,19 +69,19 @@ function defineReadPool(Pool, settingsOf) {
      * @override
      * @param {any} text or { text, values, after, … }
      * @param {any} [values]
-     * @param {Callback} [callback]
+     * @param {Callback | Limits | null} [third]
      */
-    query(text, values, callback) {
+    query(text, values, third) {
       if (typeof text !== 'object' || text === null || text.after === undefined) {
-        return super.query(text, values, callback);
+        return super.query(text, values, third);
       }
       const { after, ...own } = text;
       // What templates for SQL make has these as getters of its class.
       const query = { ...own, text: text.text, values: text.values, name: text.name };
       if (typeof values !== 'function' && values !== undefined) query.values = values;
-      const given = typeof values === 'function' ? values : callback;
-      const result = this.#queryAfter(query, after);
-      if (given === undefined) return result;
+      const given = typeof values === 'function' ? values : third;
+      const result = this.#queryAfter(query, after, isLimits(third) ? third : undefined);
+      if (typeof given !== 'function') return result;
       callBack(result, given);
       return undefined;
     }
@@ -92,9 +93,18 @@ function defineReadPool(Pool, settingsOf) {
      * Its snapshot must not be older than the answer to the check, so each has its own: READ COMMITTED.
      * @param {Record<string, any>} given
      * @param {string} position
+     * @param {Limits} [beside] the text
      */
-    async #queryAfter(given, position) {
-      const { signal, timeoutMillis, query_timeout: queryTimeout, ...query } = given;
+    async #queryAfter(given, position, beside = {}) {
+      checkLimits(beside);
+      const {
+        signal: ownSignal,
+        timeoutMillis: ownMillis,
+        query_timeout: queryTimeout,
+        ...query
+      } = given;
+      const signal = beside.signal ?? ownSignal;
+      const timeoutMillis = beside.timeoutMillis ?? ownMillis;
       const limit = timeoutMillis ?? (queryTimeout || settingsOf(this).query_timeout);
       const begunAt = performance.now();
       const givesUpAt = begunAt + this.#catchUpMillis;

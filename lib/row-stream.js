@@ -72,12 +72,14 @@ class RowStream extends Readable {
   }
 }
 
+/** @typedef {{ batchSize?: number, signal?: AbortSignal | null }} StreamOptions */
+
 /** Rows that wait for a reader, unless it says otherwise. */
 const BATCH_SIZE = 256;
 
 /**
  * @param {StreamedQuery} query
- * @param {{ batchSize?: number } | undefined} options
+ * @param {StreamOptions | null | undefined} options
  * @param {import('./streamed-query').GiveUp} giveUp
  * @param {() => void} start submits the query
  * @returns {RowStream}

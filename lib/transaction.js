@@ -7,6 +7,7 @@ const { escapeIdentifier, escapeLiteral } = require('./escape');
 
 /**
  * @typedef {import('./query-arguments').Callback} Callback
+ * @typedef {import('./query').Limits} Limits
  */
 
 /**
@@ -26,7 +27,7 @@ class Transaction {
 
   /**
    * @param {[text: string | Record<string, any>, values?: readonly unknown[] | Callback,
-   *   callback?: Callback]} given text, or { text, values, name, rowMode, types, prepare }
+   *   third?: Callback | Limits | null]} given text, or { text, values, name, rowMode, types, prepare }
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(...given) {
@@ -37,7 +38,7 @@ class Transaction {
   /**
    * Statements behind one Sync.
    * @param {readonly (string | Record<string, any>)[]} queries
-   * @param {{ signal?: AbortSignal | null, timeoutMillis?: number }} [options]
+   * @param {Limits | null} [options]
    * @returns {Promise<import('./result').Result[]>} in their order
    */
   batch(queries, options) {
@@ -60,7 +61,7 @@ class Transaction {
    * the transaction takes nothing else.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
    * @param {readonly unknown[]} [values]
-   * @param {{ batchSize?: number }} [options]
+   * @param {import('./row-stream').StreamOptions | null} [options]
    */
   stream(text, values, options) {
     return this.#speak((client) => client.stream(text, values, options));
@@ -70,9 +71,10 @@ class Transaction {
    * The rows, so many at a time. Until it is closed, the transaction takes nothing else.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
    * @param {readonly unknown[]} [values]
+   * @param {{ signal?: AbortSignal | null } | null} [options]
    */
-  cursor(text, values) {
-    return this.#speak((client) => client.cursor(text, values));
+  cursor(text, values, options) {
+    return this.#speak((client) => client.cursor(text, values, options));
   }
 
   /** @param {string} text COPY … FROM STDIN */
@@ -87,7 +89,7 @@ class Transaction {
 
   /**
    * Rows into a table, by COPY.
-   * @param {string | readonly [string, string]} table its name, or [schema, name]
+   * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
    */

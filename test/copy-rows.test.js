@@ -109,6 +109,25 @@ describe('copyRows()', function () {
         assert.equal((await rowsOf('"Ta""ble"')).length, 15);
       });
 
+      it('takes a name with its schema, and in an array names with dots', async () => {
+        const db = await open();
+        await makeTable('Dotted', 'n int');
+        await makeTable('"dotted.name"', 'n int');
+        const rows = [[1], [2]];
+        for (const table of [
+          ...['dotted', 'conduit_test.dotted', ['dotted'], ['conduit_test', 'dotted']],
+          ...[['dotted.name'], ['conduit_test', 'dotted.name']],
+        ]) {
+          assert.deepEqual(await db.copyRows(table, ['n'], rows), { rowCount: 2 });
+        }
+        assert.equal((await rowsOf('dotted')).length, 8);
+        assert.equal((await rowsOf('"dotted.name"')).length, 4);
+        // As they are: no quotes, and no lower case.
+        for (const table of ['conduit_test.Dotted', 'conduit_test."dotted"']) {
+          await assert.rejects(db.copyRows(table, ['n'], rows), { code: '42P01' });
+        }
+      });
+
       it('leaves the table as it was when the iterable throws, with its error', async () => {
         const db = await open();
         await makeTable('thrown', 'n int');
@@ -157,6 +176,9 @@ describe('copyRows()', function () {
         ['no table', undefined, ['n'], []],
         ['an empty name', '', ['n'], []],
         ['three names', ['a', 'b', 'c'], ['n'], []],
+        ['two dots', 'postgres.conduit_test.refused', ['n'], []],
+        ['a dot and no name', 'conduit_test.', ['n'], []],
+        ['a dot and no schema', '.refused', ['n'], []],
         ['no columns', 'refused', [], []],
         ['columns that are no array', 'refused', 'n', []],
         ['a column without a name', 'refused', [null], []],

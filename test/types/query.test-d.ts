@@ -126,6 +126,15 @@ for (const db of [client, pool, lent]) {
   expectType<Promise<Result<any>>>(db.query({ text: 'select 1', signal, timeoutMillis: 10 }));
   expectType<Promise<Result<any>>>(db.query({ text: 'select 1', signal: null, query_timeout: 0 }));
   expectError(db.query({ text: 'select 1', signal: 'now' }));
+  expectType<Promise<Result<World>>>(
+    db.query<World>('select $1', [1], { signal, timeoutMillis: 10 }),
+  );
+  expectType<Promise<Result<any>>>(db.query('select 1', null, { signal: null }));
+  expectType<Promise<QueryArrayResult<[number]>>>(
+    db.query<[number]>({ text: 'select 1', rowMode: 'array' }, [], { signal }),
+  );
+  expectError(db.query('select 1', [], { signal: 'now' }));
+  expectError(db.query('select 1', [], { rowMode: 'array' }));
 
   const stream = db.stream<World>({ text: 'select $1', signal }, [1], { batchSize: 10 });
   expectAssignable<Readable>(stream);
@@ -139,6 +148,7 @@ for (const db of [client, pool, lent]) {
     db.stream<[number]>({ text: 'select 1', rowMode: 'array' }).toArray(),
   );
   expectAssignable<RowStream>(db.stream('select 1'));
+  expectAssignable<RowStream>(db.stream('select 1', [], { signal, batchSize: 10 }));
   expectError(db.stream('select 1', [], { batchSize: '10' }));
 
   const copied = db.copyFrom('copy t from stdin');
@@ -149,12 +159,15 @@ for (const db of [client, pool, lent]) {
   );
   expectType<Promise<{ rowCount: number }>>(db.copyRows('t', ['a', 'b'], [[1, 'x']]));
   db.copyRows(['s', 't'] as const, ['a'] as const, stream as AsyncIterable<[number]>);
+  expectType<Promise<{ rowCount: number }>>(db.copyRows('s.t', ['a'], [[1]]));
+  expectType<Promise<{ rowCount: number }>>(db.copyRows(['a.dotted.name'], ['a'], [[1]]));
   expectError(db.copyRows(['s', 't', 'u'], ['a'], []));
   expectError(db.copyRows('t', ['a'], [1]));
 }
 
 const cursor = client.cursor<World>('select $1', [1]);
 expectType<Cursor<World>>(cursor);
+expectType<Cursor>(client.cursor('select 1', [], { signal: new AbortController().signal }));
 expectType<Promise<World[]>>(cursor.read(10));
 expectType<Promise<void>>(cursor.close());
 expectType<Promise<void>>(client.cancel());
