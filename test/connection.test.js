@@ -35,7 +35,7 @@ describe('Connection', function () {
       assert.equal(connection.load.isBlocked(performance.now() + 1000), false);
       assert.equal(connection.settled, queries.length);
       // Statements of its own that nobody waits for may still be in flight: those that close what has failed.
-      await until(() => connection.counters().pending === 0);
+      await until('those are answered', () => connection.counters().pending === 0);
     });
 
     it('and knows that it is blocked by a slow statement, or an overdue one', async () => {
