@@ -12,7 +12,8 @@ const path = require('node:path');
 const { isDeepStrictEqual, parseArgs } = require('node:util');
 const autocannon = require('autocannon');
 const pg = require('pg');
-const { installOnce, placeProject } = require('../../scripts/consumer');
+const { placeProject } = require('../../scripts/consumer');
+const { installOnce } = require('../../scripts/install-once');
 const { startDatabase } = require('../../scripts/database');
 
 const CONNECTIONS = 64;
