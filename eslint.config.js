@@ -6,6 +6,7 @@
 const js = require('@eslint/js');
 const n = require('eslint-plugin-n');
 const globals = require('globals');
+const { engines } = require('./package.json');
 
 const mochaGlobals = ['describe', 'it', 'before', 'after', 'beforeEach', 'afterEach'];
 
@@ -30,6 +31,8 @@ module.exports = [
       sourceType: 'commonjs',
       globals: globals.node,
     },
+    // Also for folders with a package.json of their own, which says nothing of it.
+    settings: { node: { version: engines.node } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       'consistent-return': 'error',
@@ -43,13 +46,16 @@ module.exports = [
       'no-self-compare': 'error',
       'no-shadow': 'error',
       'no-template-curly-in-string': 'error',
+      'no-unassigned-vars': 'error',
       'no-throw-literal': 'error',
       'no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_' }],
+      'no-useless-assignment': 'error',
       'no-use-before-define': ['error', { functions: false, classes: true, variables: false }],
       'no-var': 'error',
       'object-shorthand': 'error',
       'prefer-const': 'error',
       'prefer-promise-reject-errors': 'error',
+      'preserve-caught-error': 'error',
       strict: ['error', 'global'],
       'n/handle-callback-err': 'error',
       'n/no-path-concat': 'error',

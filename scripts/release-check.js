@@ -8,8 +8,10 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { pathToFileURL } = require('node:url');
 const { readLock } = require('./fetch-libpq');
 const { IS_PUBLISHED, PAGES, fill } = require('./install-docs');
+const { findTool } = require('./install-once');
 
 const ROOT = path.join(__dirname, '..');
 const SBOM = path.join(ROOT, 'build', 'sbom.cdx.json');
@@ -17,7 +19,11 @@ const PATHS = path.join(ROOT, 'lib', 'pg', 'paths');
 const WORKFLOWS = path.join(ROOT, '.github', 'workflows');
 
 /** Folders with a lock file. */
-const LOCKED = ['.', 'test/compat', 'test/consumers', 'examples/written-for-pg'];
+const LOCKED = [
+  ...['.', 'bench', 'examples/written-for-pg'],
+  ...['test/compat', 'test/consumers', 'test/fleet', 'test/install/tools'],
+  ...fs.readdirSync(path.join(ROOT, 'tools')).map((name) => `tools/${name}`),
+];
 
 /** What can only be true when there is a version to publish. */
 class LaterError extends Error {}
@@ -32,6 +38,9 @@ function run(command, args, cwd = ROOT) {
     maxBuffer: 2 ** 26,
   });
 }
+
+/** These are ES modules. @param {string} id @returns {Promise<any>} */
+const importTool = (id) => import(pathToFileURL(findTool('release', id)).href);
 
 /** @param {string} name */
 const read = (name) => fs.readFileSync(path.join(ROOT, name), 'utf8');
@@ -111,20 +120,22 @@ function pack(folder) {
 
 /** @param {Buffer} tarball */
 async function checkPublint(tarball) {
-  const { publint } = await import('publint');
-  const { formatMessage } = await import('publint/utils');
+  const { publint } = await importTool('publint');
+  const { formatMessage } = await importTool('publint/utils');
   // A copy has an ArrayBuffer of its own.
   const { buffer } = new Uint8Array(tarball);
   const { messages, pkg } = await publint({ strict: true, pack: { tarball: buffer } });
   if (messages.length > 0) {
-    throw new Error(messages.map((message) => formatMessage(message, pkg)).join('; '));
+    throw new Error(
+      messages.map((/** @type {any} */ message) => formatMessage(message, pkg)).join('; '),
+    );
   }
   return 'no messages';
 }
 
 /** @param {Buffer} tarball */
 async function checkTypes(tarball) {
-  const { checkPackage, createPackageFromTarballData } = await import('@arethetypeswrong/core');
+  const { checkPackage, createPackageFromTarballData } = await importTool('@arethetypeswrong/core');
   const deep = fs.readdirSync(PATHS).filter((name) => name.endsWith('.js'));
   const entrypoints = deep.flatMap((name) => [`./lib/${name}`, `./lib/${path.parse(name).name}`]);
   const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)), {
@@ -139,7 +150,9 @@ async function checkTypes(tarball) {
     // What others set there must be seen: an ES module cannot have it by names.
     return problem.kind !== 'NamedExports' || !problem.typesFileName.endsWith('/defaults.d.ts');
   });
-  if (problems.length > 0) throw new Error(problems.map((each) => JSON.stringify(each)).join('; '));
+  if (problems.length > 0) {
+    throw new Error(problems.map((/** @type {any} */ each) => JSON.stringify(each)).join('; '));
+  }
   return `${entrypoints.length + 1} paths, as node10 (the main one only), node16 and bundlers see them`;
 }
 

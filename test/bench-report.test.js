@@ -10,20 +10,23 @@ const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { pathToFileURL } = require('node:url');
+const { installOnce } = require('../scripts/install-once');
 const { launchBrowser } = require('./support/browser');
 const { FIGURES, HOSTILE } = require('./support/fixtures/bench-figures');
 
 const ROOT = path.join(__dirname, '..');
 const MAKE = path.join(ROOT, 'bench', 'page', 'make.js');
 
+installOnce(path.join(ROOT, 'bench'));
+
 describe('npm run bench:report', function () {
   this.timeout(60_000);
 
   /** @type {string} */
   let folder;
-  /** @type {import('playwright-core').Browser} */
+  /** @type {import('../tools/browser/node_modules/playwright-core').Browser} */
   let browser;
-  /** @type {import('playwright-core').BrowserContext | undefined} */
+  /** @type {import('../tools/browser/node_modules/playwright-core').BrowserContext | undefined} */
   let context;
 
   before(async () => {
@@ -59,7 +62,7 @@ describe('npm run bench:report', function () {
   }
 
   /**
-   * @param {import('playwright-core').BrowserContextOptions} [options]
+   * @param {import('../tools/browser/node_modules/playwright-core').BrowserContextOptions} [options]
    * @param {string} [name]
    */
   async function open(options, name = 'page.html') {
@@ -374,7 +377,8 @@ describe('npm run bench:report', function () {
     const made = path.join(bench, 'page', 'make.js');
     fs.cpSync(path.join(ROOT, 'bench', 'page'), path.join(bench, 'page'), { recursive: true });
     fs.copyFileSync(path.join(ROOT, 'bench', 'figures.js'), path.join(bench, 'figures.js'));
-    fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'), 'junction');
+    const modules = path.join('bench', 'node_modules');
+    fs.symlinkSync(path.join(ROOT, modules), path.join(folder, modules), 'junction');
 
     const without = await make([], made);
     assert.equal(without.code, 1);

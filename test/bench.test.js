@@ -9,13 +9,16 @@ const { once } = require('node:events');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { connectionString, endAll, newClient } = require('./support/connect');
 const { formatReport, summarize } = require('../bench/report');
+const { installOnce } = require('../scripts/install-once');
+const { connectionString, endAll, newClient } = require('./support/connect');
 
 const ROOT = path.join(__dirname, '..');
 const RUN = path.join(ROOT, 'bench', 'run.js');
 const BREAK = path.join(__dirname, 'support', 'fixtures', 'broken-drivers.js');
 const SLOW = path.join(__dirname, 'support', 'fixtures', 'slow-http.js');
+
+installOnce(path.join(ROOT, 'bench'));
 
 describe('npm run bench', function () {
   this.timeout(60_000);

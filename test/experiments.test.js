@@ -11,11 +11,14 @@ const os = require('node:os');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { EXPERIMENTS } = require('../bench/experiments');
+const { installOnce } = require('../scripts/install-once');
 const { findPgBouncer } = require('../scripts/pgbouncer');
 const { launchBrowser } = require('./support/browser');
 const { connectionString, endAll, newClient } = require('./support/connect');
 
 const BENCH = path.join(__dirname, '..', 'bench');
+
+installOnce(BENCH);
 
 /** Arms whose means this machine lacks; in CI it has all but pg-native, which npm does not build. */
 function mayBeMissing(arm) {

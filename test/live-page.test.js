@@ -35,9 +35,9 @@ describe('the live page', function () {
   let server;
   /** @type {string} */
   let url;
-  /** @type {import('playwright-core').Browser} */
+  /** @type {import('../tools/browser/node_modules/playwright-core').Browser} */
   let browser;
-  /** @type {import('playwright-core').BrowserContext | undefined} */
+  /** @type {import('../tools/browser/node_modules/playwright-core').BrowserContext | undefined} */
   let context;
 
   before(async () => {
@@ -66,7 +66,7 @@ describe('the live page', function () {
     return new ExampleServer(folder, ...args);
   }
 
-  /** @param {import('playwright-core').BrowserContextOptions} [options] */
+  /** @param {import('../tools/browser/node_modules/playwright-core').BrowserContextOptions} [options] */
   async function open(options) {
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();

@@ -4,6 +4,7 @@
 // declarations beside them. Run by mocha.
 
 const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { endAll, newPool } = require('./support/connect');
@@ -171,6 +172,16 @@ describe('the package', function () {
     it('declares the OIDs that types.builtins has', () => {
       assert.deepEqual(members('TypeOids'), Object.keys(require('..').types.builtins));
     });
+  });
+
+  it('is installed in a checkout without a warning about the version of Node.js', () => {
+    const { status, stderr } = spawnSync(
+      'npm',
+      ['ci', '--dry-run', '--ignore-scripts', '--loglevel=warn'],
+      { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' },
+    );
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(stderr, /EBADENGINE/);
   });
 
   it('has a page that names every option', () => {

@@ -12,7 +12,8 @@ const { isDeepStrictEqual, parseArgs } = require('node:util');
 const autocannon = require('autocannon');
 const pg = require('pg');
 const { runCommand } = require('../../bench/command');
-const { installOnce, placeProject } = require('../../scripts/consumer');
+const { placeProject } = require('../../scripts/consumer');
+const { installOnce } = require('../../scripts/install-once');
 const { startDatabase } = require('../../scripts/database');
 
 const USAGE = `npm run compare -- [options]

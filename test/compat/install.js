@@ -5,7 +5,8 @@
 // calls it.
 
 const path = require('node:path');
-const { installOnce, placeProject } = require('../../scripts/consumer');
+const { placeProject } = require('../../scripts/consumer');
+const { installOnce } = require('../../scripts/install-once');
 
 installOnce(__dirname);
 placeProject(path.join(__dirname, 'node_modules', 'pg'));

@@ -4,7 +4,8 @@
 // brings the copy of the project up to date. `npm run test:consumers` calls it.
 
 const path = require('node:path');
-const { installOnce, placeProject } = require('../../scripts/consumer');
+const { placeProject } = require('../../scripts/consumer');
+const { installOnce } = require('../../scripts/install-once');
 
 installOnce(__dirname);
 placeProject(path.join(__dirname, 'node_modules', 'pg-conduit'));

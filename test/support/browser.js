@@ -1,15 +1,18 @@
 'use strict';
 
 // A Chromium without a window, for tests of pages: one that the machine has, else, on Linux x64, the one
-// inside of the npm package @sparticuz/chromium, which brings its libraries and fonts along.
+// inside of the npm package @sparticuz/chromium, which brings its libraries and fonts along. What steers it and
+// that package are in tools/.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
+const { findTool, requireTool } = require('../../scripts/install-once');
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const CACHE = path.join(__dirname, '..', '..', 'node_modules', '.cache', 'pg-conduit');
+const ROOT = path.join(__dirname, '..', '..');
+const CACHE = path.join(ROOT, 'node_modules', '.cache', 'pg-conduit');
+const PACKAGE = path.join(ROOT, 'tools', 'chromium', 'package.json');
 
 /** Its own one names folders that are not ours. The same fonts on every machine, and some on each. */
 const FONTS = `<?xml version="1.0"?>
@@ -20,8 +23,9 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** @returns {Promise<import('playwright-core').Browser>} close it */
+/** @returns {Promise<import('../../tools/browser/node_modules/playwright-core').Browser>} close it */
 async function launchBrowser() {
+  const { chromium } = requireTool('browser', 'playwright-core');
   const errors = [];
   for (const choose of [installed, chrome, unpacked]) {
     try {
@@ -35,7 +39,7 @@ async function launchBrowser() {
   throw new Error([hint, ...errors].join('\n'));
 }
 
-/** @returns {import('playwright-core').LaunchOptions | undefined} */
+/** @returns {Record<string, any> | undefined} */
 function installed() {
   for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
     for (const name of NAMES) {
@@ -58,11 +62,10 @@ function chrome() {
   return process.platform === 'linux' ? undefined : { channel: 'chrome' };
 }
 
-/** @returns {import('playwright-core').LaunchOptions | undefined} */
+/** @returns {Record<string, any> | undefined} */
 function unpacked() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
-  const entry = require.resolve('@sparticuz/chromium');
-  const { version } = require(path.join(path.dirname(entry), '..', '..', 'package.json'));
+  const version = require(PACKAGE).dependencies['@sparticuz/chromium'];
   const folder = path.join(CACHE, `chromium-${version}`);
   if (!fs.existsSync(folder)) unpack(folder);
   return {
@@ -82,7 +85,8 @@ function unpack(folder) {
   try {
     // It unpacks into the folder for temporary files, and its libraries only where it believes to be
     // in a cloud: a process of its own may believe so.
-    const code = `require('@sparticuz/chromium').executablePath()`;
+    const entry = findTool('chromium', '@sparticuz/chromium');
+    const code = `require(${JSON.stringify(entry)}).executablePath()`;
     const env = { ...process.env, TMPDIR: unfinished, AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' };
     execFileSync(process.execPath, ['-e', code], { cwd: __dirname, env, stdio: 'pipe' });
     fs.writeFileSync(path.join(unfinished, 'fonts', 'fonts.conf'), FONTS);
@@ -94,4 +98,10 @@ function unpack(folder) {
   }
 }
 
-module.exports = { launchBrowser };
+/** What takes long the first time. */
+async function prepareBrowser() {
+  const browser = await launchBrowser();
+  await browser.close();
+}
+
+module.exports = { launchBrowser, prepareBrowser };

@@ -4,10 +4,11 @@
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');
+const { findTool } = require('../../scripts/install-once');
 
-const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const AXE = fs.readFileSync(findTool('browser', 'axe-core/axe.min.js'), 'utf8');
 
-/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('../../tools/browser/node_modules/playwright-core').Page} Page */
 
 /**
  * All figures that are shown, by panel, as numbers; NaN where there is none.

@@ -6,7 +6,7 @@
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-const { installOnce } = require('../../../scripts/consumer');
+const { installOnce } = require('../../../scripts/install-once');
 const { nodeHeaders } = require('../../../scripts/native-headers');
 
 const TOOLS = path.join(__dirname, '..', 'tools');
