@@ -25,6 +25,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  *   next, and for how long it has had nothing else to do
  * @property {(name: string) => string | null} parameterStatus
  * @property {() => boolean} isEncrypted
+ * @property {() => number} socketFamily -1 if that is not known
  * @property {(ref: boolean) => void} setLoopRef
  * @property {(slot: number, flags: number, text: string) => void} simple
  * @property {(data: Uint8Array) => boolean} putCopyData
@@ -43,6 +44,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(text: string) => Record<string, string>} parseConninfo
  * @property {() => Record<string, string>} conninfoDefaults
  * @property {() => string[]} conninfoKeywords
+ * @property {(family: number) => number} openSocket a descriptor, connected to nothing; or -1
  * @property {number} libpqVersion
  * @property {boolean} seesCopyErrors an error in the data of a COPY is known before they end
  */

@@ -28,6 +28,7 @@ const outcome = require('./outcome');
 const { findUnsendable } = require('./parameters');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
+const { StandIn } = require('./stand-in');
 const ticks = require('./tick-buffer');
 const { callApart, lock } = require('./user-code');
 
@@ -88,6 +89,9 @@ class Connection {
   #native;
   /** @type {Handshake | undefined} */
   #handshake = undefined;
+  #isLoopRef = true;
+  /** @type {StandIn | undefined} */
+  #standIn = undefined;
   /** Why it is closed, if something went wrong. @type {Error | undefined} */
   #failure = undefined;
   /** The server does not answer, and that is why it is closed. @type {Error | undefined} */
@@ -158,7 +162,9 @@ class Connection {
 
   /** @param {boolean} ref whether the connection keeps the process alive */
   setLoopRef(ref) {
+    this.#isLoopRef = ref;
     this.#native.setLoopRef(ref);
+    this.#standIn?.show(ref);
   }
 
   // --- Connecting -----------------------------------------------------------
@@ -189,6 +195,10 @@ class Connection {
     this.load.headSince = performance.now();
     this.#handshake?.succeed();
     afterDelivery(() => {
+      if (this.state !== 'closed') {
+        this.#standIn = new StandIn(this.#native.socketFamily());
+        this.#standIn.show(this.#isLoopRef);
+      }
       this.#outbox.formats.begin();
       this.#outbox.sendHeld();
     });
@@ -674,6 +684,7 @@ class Connection {
   #close(lost) {
     if (this.state === 'closed') return;
     this.state = 'closed';
+    this.#standIn?.show(false);
     // What was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();

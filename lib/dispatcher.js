@@ -122,6 +122,27 @@ class Dispatcher {
     });
   }
 
+  /** @returns {import('./leak-warning').Activity} */
+  get activity() {
+    const { members, shared } = this.#connections;
+    let settled = 0;
+    for (const { connection } of members) settled += connection.settled;
+    const isIdle = this.waitingCount === 0 && this.idleCount === members.size;
+    return { open: shared.length, isIdle, settled };
+  }
+
+  /** What its end has to wait for. */
+  get unfinished() {
+    const { members } = this.#connections;
+    let borrowed = 0;
+    let inFlight = 0;
+    for (const { state, connection } of members) {
+      if (state === 'exclusive') ++borrowed;
+      inFlight += connection.inFlight;
+    }
+    return { borrowed, inFlight, waiting: this.waitingCount };
+  }
+
   // --- Queries ------------------------------------------------------------------
 
   /** @param {Query | Batch} work */

@@ -340,6 +340,8 @@ export interface PoolOptions extends ClientOptions {
   /**
    * Milliseconds after which a connection that was borrowed, by `connect()` or `transaction()`, and not
    * given back is told in a process warning (`PoolLeakWarning`) with the stack of the borrowing. 0: never.
+   * So are a {@link Pool.end} that waits for so long (without this option: 10 s), and a pool that was idle for so
+   * long, is not ended, and is all that keeps the process alive.
    * Default: 0.
    */
   leakWarningMillis?: number | undefined;

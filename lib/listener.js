@@ -124,6 +124,10 @@ class Listener {
     return subscriber.answer.promise;
   }
 
+  get isListening() {
+    return this.#channels.size > 0;
+  }
+
   /** @param {string} name @returns {Channel} */
   #channel(name) {
     let channel = this.#channels.get(name);

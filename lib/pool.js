@@ -20,7 +20,7 @@ const {
 } = require('./errors');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { copyRows } = require('./copy-rows');
-const { watchLoan } = require('./leak-warning');
+const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
 const { Listener, checkChannel, checkPayload } = require('./listener');
 const { definePoolProperties, describeOptions } = require('./pg/pool-properties');
 const { OWN_DEFAULTS, Query } = require('./query');
@@ -62,6 +62,8 @@ class Pool extends EventEmitter {
   #listener;
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
+  /** @type {IdleWatch | undefined} */
+  #idleWatch = undefined;
   /** @type {Promise<void> | undefined} */
   #ended = undefined;
 
@@ -96,6 +98,7 @@ class Pool extends EventEmitter {
         settings.verify !== undefined,
       onOpened: (client) => {
         log?.('new client connected');
+        this.#idleWatch?.start();
         callApart(() => this.emit('connect', client));
       },
       onOpenFailed: (error) => log?.('client failed to connect', error),
@@ -108,6 +111,9 @@ class Pool extends EventEmitter {
     this.#listener = new Listener(settings, this.#registry, (error, client) =>
       this.#emitError(error, client),
     );
+    if (settings.leakWarningMillis > 0 && !settings.allowExitOnIdle) {
+      this.#idleWatch = new IdleWatch(settings.leakWarningMillis, () => this.#look());
+    }
     if (settings.replicas !== undefined) {
       this.#read = new ReadPool(replicaOptions(config, settings), this);
     }
@@ -426,6 +432,12 @@ class Pool extends EventEmitter {
     return leakWarningMillis > 0 ? watchLoan(leakWarningMillis) : undefined;
   }
 
+  /** Whoever listens waits for what others say. */
+  #look() {
+    const { activity } = this.#dispatcher;
+    return { ...activity, isIdle: activity.isIdle && !this.#listener.isListening };
+  }
+
   /** @param {Member} member @param {ReturnType<typeof watchLoan>} [loan] */
   #lend(member, loan) {
     const { client } = member;
@@ -514,7 +526,14 @@ class Pool extends EventEmitter {
       throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
     }
     this.#settings.log?.('ending');
-    await Promise.all([this.#dispatcher.end(), this.#listener.end(), this.#read?.end()]);
+    this.#idleWatch?.stop();
+    const { leakWarningMillis } = this.#settings;
+    const stopWatching = watchEnd(leakWarningMillis, () => this.#dispatcher.unfinished);
+    try {
+      await Promise.all([this.#dispatcher.end(), this.#listener.end(), this.#read?.end()]);
+    } finally {
+      stopWatching();
+    }
     this.#hasEnded = true;
   }
 }

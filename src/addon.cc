@@ -7,6 +7,7 @@
 #include "capabilities.h"
 #include "connection.h"
 #include "libpq_ptr.h"
+#include "socket_watcher.h"
 
 namespace pg_conduit {
 
@@ -74,6 +75,13 @@ Napi::Value JS_ConninfoKeywords(const Napi::CallbackInfo& info) {
   return keywords;
 }
 
+// openSocket(family: number): number; a descriptor, connected to nothing and the caller's to
+// close; -1 if there is none to be had.
+Napi::Value JS_OpenSocket(const Napi::CallbackInfo& info) {
+  const int family = info[0].As<Napi::Number>().Int32Value();
+  return Napi::Number::New(info.Env(), OpenUnconnected(family));
+}
+
 }  // namespace
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
@@ -93,6 +101,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("parseConninfo", Napi::Function::New(env, JS_ParseConninfo));
   exports.Set("conninfoDefaults", Napi::Function::New(env, JS_ConninfoDefaults));
   exports.Set("conninfoKeywords", Napi::Function::New(env, JS_ConninfoKeywords));
+  exports.Set("openSocket", Napi::Function::New(env, JS_OpenSocket));
   exports.Set("libpqVersion", Napi::Number::New(env, PQlibVersion()));
   exports.Set("seesCopyErrors", Napi::Boolean::New(env, kSeesCopyErrors));
   exports.Set("Connection", Connection::Define(env));

@@ -54,6 +54,8 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   // parameterStatus(name: string): string | null; null when the server has not told.
   Napi::Value JS_ParameterStatus(const Napi::CallbackInfo& info);
   Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
+  // socketFamily(): number; -1 if that is not known.
+  Napi::Value JS_SocketFamily(const Napi::CallbackInfo& info);
 
   void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) override;
   void OnConnectFailed(std::string message) override;

@@ -112,6 +112,7 @@ class Pipeline final : public SocketWatcher::Owner {
     return lost() ? nullptr : PQparameterStatus(conn_.get(), name);
   }
   bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
+  int socket_family() const { return lost() ? -1 : SocketFamily(PQsocket(conn_.get())); }
 
   // What the server is to answer next, and since when it has had nothing else to do, in nanoseconds
   // of uv_hrtime.

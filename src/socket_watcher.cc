@@ -1,6 +1,11 @@
 // See socket_watcher.h.
 #include "socket_watcher.h"
 
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/socket.h>
+#endif
+
 namespace pg_conduit {
 
 struct SocketWatcher::Handle {
@@ -50,5 +55,28 @@ void SocketWatcher::SetLoopRef(bool loop_ref) {
     uv_unref(handle);
   }
 }
+
+#ifdef _WIN32
+
+int SocketFamily(int /*fd*/) { return -1; }
+
+int OpenUnconnected(int /*family*/) { return -1; }
+
+#else
+
+int SocketFamily(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  const int result = getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
+  return result == 0 ? address.ss_family : -1;
+}
+
+int OpenUnconnected(int family) {
+  const int fd = socket(family, SOCK_STREAM, 0);
+  if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
+}
+
+#endif
 
 }  // namespace pg_conduit

@@ -56,4 +56,9 @@ class SocketWatcher {
   int events_ = 0;
 };
 
+// AF_UNIX and its kin; -1 on Windows, where Node.js takes no socket by its number.
+int SocketFamily(int fd);
+// A new socket that is connected to nothing; -1 if there is none to be had.
+int OpenUnconnected(int family);
+
 }  // namespace pg_conduit

@@ -4,6 +4,7 @@
 // and the next one gets it clean.
 
 const assert = require('node:assert/strict');
+const { mock } = require('node:test');
 const { OptionError } = require('..');
 const { errorOf } = require('./support/outcomes');
 const { until } = require('./support/outside');
@@ -417,6 +418,61 @@ describe('Pool', function () {
       }
       const [{ stack }] = await collect(dawdle);
       assert.match(stack, /dawdle/);
+    });
+
+    it('says what an end waits for, and who has called it', async () => {
+      const pool = newPool({ max: 2, leakWarningMillis: 40 });
+      async function endsLate() {
+        await pool.end();
+      }
+      const client = await pool.connect();
+      const warnings = await collect(async (seen) => {
+        await until('it warns of the client', () => seen.length > 0);
+        const query = pool.query('select pg_sleep(0.3)');
+        const ended = endsLate();
+        await until('it warns of the end', () => seen.length > 1);
+        client.release();
+        await Promise.all([query, ended]);
+      });
+      assert.equal(warnings.length, 2);
+      const [, { message, code, stack, detail }] = warnings;
+      assert.match(
+        message,
+        /^pool\.end\(\) has waited for 40 ms, for borrowed connections \(1\), queries in flight \(1\) .*release\(\)/,
+      );
+      assert.equal(code, 'PG_CONDUIT_POOL_LEAK');
+      assert.ok(stack.startsWith(`PoolLeakWarning: ${message}\n    at `), stack);
+      assert.match(stack, /endsLate/);
+      assert.match(detail, /^It was called here:\n[^]*endsLate/);
+    });
+
+    it('or without it, after 10 s, that an end waits', async () => {
+      const pool = newPool({ max: 1 });
+      const client = await pool.connect();
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const warnings = await collect(async () => {
+          const ended = pool.end();
+          mock.timers.tick(9999);
+          await new Promise(setImmediate);
+          client.release();
+          await ended;
+          const other = newPool({ max: 1 });
+          const lent = await other.connect();
+          const late = other.end();
+          mock.timers.tick(10_000);
+          lent.release();
+          await late;
+          await new Promise(setImmediate);
+        });
+        assert.equal(warnings.length, 1);
+        assert.match(
+          warnings[0].message,
+          /has waited for 10000 ms, for borrowed connections \(1\)/,
+        );
+      } finally {
+        mock.timers.reset();
+      }
     });
 
     it('does not count the wait for a connection', async () => {

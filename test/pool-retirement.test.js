@@ -157,6 +157,63 @@ describe('Pool', function () {
       assert.deepEqual(ended, { code: 0, signal: null, stdout: USES, stderr: '' });
     });
 
+    describe('late, so that a process which has forgotten pool.end()', () => {
+      /** @param {string} besides @param {object} [given] @param {string} [driver] */
+      const forget = async (besides, given = {}, driver = '../../..') => {
+        const waits = { idleTimeoutMillis: 400, ...given };
+        const args = [driver, JSON.stringify(waits), besides];
+        const { code, stdout } = await runFixture('forgotten-end.js', { args });
+        assert.equal(code, 0);
+        return stdout.trim().split('\n');
+      };
+
+      it('sees it among its active resources, as with pg', async () => {
+        const [listed] = await forget('nothing', {}, 'pg');
+        assert.match(listed, /^\["(?:Pipe|TCPSocket)Wrap"\]$/);
+        assert.deepEqual(await forget('nothing'), [listed]);
+        // All connections are one there.
+        assert.deepEqual(await forget('another pool'), [listed]);
+        assert.deepEqual(await forget('a subscription'), [listed]);
+      });
+
+      it('does not see it where it does not wait, or has not forgotten it', async () => {
+        assert.deepEqual(await forget('nothing', { allowExitOnIdle: true }), ['[]']);
+        assert.deepEqual(await forget('its end'), ['[]']);
+      });
+
+      const given = { leakWarningMillis: 60 };
+      const WARNING =
+        'PoolLeakWarning PG_CONDUIT_POOL_LEAK a pool was idle for so long (leakWarningMillis) and is all that ' +
+        'keeps the process alive: call pool.end() when it is not needed any more, or set allowExitOnIdle true';
+
+      it('is warned with leakWarningMillis, once, and told where the pool was made', async () => {
+        const [, ...warnings] = await forget('nothing', given);
+        assert.deepEqual(warnings, [WARNING]);
+        const [, ...both] = await forget('another pool', given);
+        assert.deepEqual(both, [WARNING, WARNING]);
+      });
+
+      it('is not warned without it', async () => {
+        assert.equal((await forget('nothing')).length, 1);
+      });
+
+      for (const besides of [
+        ...['a timer', 'a server', 'a subscription', 'a client that listens'],
+        ...['queries now and then', 'its end'],
+      ]) {
+        it(`is not warned while something else keeps it alive: ${besides}`, async () => {
+          const waits = { ...given, idleTimeoutMillis: 200 };
+          assert.equal((await forget(besides, waits)).length, 1);
+        });
+      }
+
+      it('is warned of a client that is lent, and not of the pool', async () => {
+        const [, ...warnings] = await forget('a client that is lent', given);
+        assert.equal(warnings.length, 1);
+        assert.match(warnings[0], /was borrowed and not given back/);
+      });
+    });
+
     it('so that a process without it ends after idleTimeoutMillis', async () => {
       const ended = await runFixture('pool-exit.js', { args: ['{"idleTimeoutMillis":200}'] });
       const removals = 'removed\n'.repeat(ended.stdout.split('removed').length - 1);
