@@ -6,7 +6,7 @@
 
 const { CallSite, Deferred } = require('./caller-stack');
 const { connectError } = require('./connection-errors');
-const { ConnectionError, keepStack } = require('./errors');
+const { ConnectionError } = require('./errors');
 const { toFailure } = require('./hook-failure');
 const { toParameters } = require('./pg/client-properties');
 const { resolveHosts } = require('./resolve-hosts');
@@ -102,7 +102,7 @@ async function askPassword(password, parameters) {
   try {
     value = await password(parameters);
   } catch (error) {
-    throw keepStack(toFailure(error, 'the password function'));
+    throw toFailure(error, 'the password function');
   }
   if (value === undefined || value === null || typeof value === 'string') return value;
   throw new ConnectionError('Password must be a string', {

@@ -347,6 +347,21 @@ describe('the stack of an error', () => {
       }
       const error = await errorOf(newClient({ password: thePassword }));
       assertNamesCaller(error, /thePassword/);
+      // Of what is no error there is no line, and of one that does not show its own neither.
+      const hidden = Object.defineProperty(new RangeError('hidden'), 'stack', {
+        get() {
+          throw new Error('not today');
+        },
+      });
+      for (const thrown of ['no error', hidden]) {
+        const pool = newPool({ onConnect: () => Promise.reject(thrown) });
+        async function theCaller() {
+          await pool.query('select 1');
+        }
+        const failed = await errorOf(theCaller());
+        assert.match(failed.message, /no error|hidden/);
+        if (thrown !== hidden) assertNamesCaller(failed, /theCaller/);
+      }
     });
   });
 
