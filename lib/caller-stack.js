@@ -63,7 +63,7 @@ function framesOf(error) {
  */
 
 /**
- * Settles a promise of a caller's by rejecting it: `resolve(rejection(work, error))`.
+ * Settles a promise of a caller's by rejecting it: `resolve(rejection(work, error))`. Not where that is settled.
  * @param {Work} work
  * @param {Error} error made for it
  * @returns {Promise<never>}
@@ -106,6 +106,7 @@ function duringCall(work, run) {
 class Deferred {
   isInCall = false;
   isToldElsewhere = false;
+  #isSettled = false;
   /** @type {(value: any) => void} */
   #settle = () => {};
   /** @type {Promise<T>} */
@@ -120,6 +121,8 @@ class Deferred {
 
   /** @param {T} value */
   resolve(value) {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     // Whoever has made this may hold it for long.
     this.callSite = undefined;
     this.#settle(value);
@@ -127,6 +130,9 @@ class Deferred {
 
   /** @param {Error} error */
   reject(error) {
+    // A rejection that settles nothing would count as unhandled.
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     this.#settle(rejection(this, error));
   }
 }

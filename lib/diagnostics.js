@@ -140,6 +140,7 @@ async function tracePromise(channel, context, run) {
   const shown = new Promise((resolve) => {
     settle = resolve;
   });
+  shown.catch(() => {});
   callApart(() => {
     const traced = channel.tracePromise(() => {
       promise = run();

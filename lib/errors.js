@@ -223,8 +223,12 @@ function copyError(error) {
   const copy = new Error(error.message, error.cause === undefined ? {} : { cause: error.cause });
   Object.assign(Object.setPrototypeOf(copy, Object.getPrototypeOf(error)), error);
   if (thrownByUser.has(error)) {
-    copy.stack = error.stack;
     keepStack(copy);
+    try {
+      copy.stack = error.stack;
+    } catch {
+      // It may be an accessor of the user's.
+    }
   }
   return /** @type {E} */ (copy);
 }

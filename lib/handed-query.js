@@ -41,6 +41,7 @@ function findHanded(config, client) {
 /** @implements {Handed} */
 class HandedQuery {
   isTaken = false;
+  #isGivenUp = false;
   #isReserved = false;
   /** A copy: what a wrapper writes into it reaches the query through #adopt() only. @type {unknown[]} */
   #handedValues = [];
@@ -102,7 +103,9 @@ class HandedQuery {
     this.#connection.load.reserve();
     this.#query.onceSettled(() => {
       // Given up: its caller waits no longer for the wrapper.
-      if (!this.isTaken) this.#settleOuter(this.#inner);
+      if (this.isTaken) return;
+      this.#isGivenUp = true;
+      this.#settleOuter(this.#inner);
     });
   }
 
@@ -117,7 +120,8 @@ class HandedQuery {
   #follow(answer) {
     answer.then(
       (value) => this.#end(value),
-      (error) => this.#end(rejection(this.#query, error)),
+      // What settles nothing any more would count as unhandled.
+      (error) => this.#end(this.#isGivenUp ? undefined : rejection(this.#query, error)),
     );
   }
 

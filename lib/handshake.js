@@ -6,7 +6,6 @@
 
 const { CallSite, Deferred } = require('./caller-stack');
 const { connectError, expiredError, noStringError } = require('./connection-errors');
-const { keepStack } = require('./errors');
 const { toFailure } = require('./hook-failure');
 const { toParameters } = require('./pg/client-properties');
 const { resolveHosts } = require('./resolve-hosts');
@@ -94,7 +93,7 @@ async function askPassword(password, parameters) {
   try {
     value = await password(parameters);
   } catch (error) {
-    throw keepStack(toFailure(error, 'the password function'));
+    throw toFailure(error, 'the password function');
   }
   if (value === undefined || value === null || typeof value === 'string') return value;
   throw noStringError();

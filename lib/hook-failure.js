@@ -5,7 +5,7 @@
 // handshake.js, session-setup.js and pool-connections.js.
 
 const { isNativeError, isProxy } = require('node:util/types');
-const { ConnectionError } = require('./errors');
+const { ConnectionError, keepStack } = require('./errors');
 const { causeOf, messageOf } = require('./user-code');
 
 /** Of the error that stands for what cannot be passed on itself. */
@@ -19,7 +19,19 @@ const HOOK_CODE = 'ERR_PG_CONDUIT_HOOK';
  * @returns {Error}
  */
 function toFailure(thrown, what) {
-  if (isOrdinary(thrown)) return thrown;
+  return isOrdinary(thrown) ? keepStack(thrown) : strangeFailure(thrown, what);
+}
+
+/**
+ * The same for the connect() of a class that may be the user's: what it is rejected with is the driver's, as a rule.
+ * @param {unknown} thrown
+ */
+function toConnectFailure(thrown) {
+  return isOrdinary(thrown) ? thrown : strangeFailure(thrown, 'connect()');
+}
+
+/** @param {unknown} thrown @param {string} what */
+function strangeFailure(thrown, what) {
   const isText = typeof thrown === 'string' || (typeof thrown === 'object' && thrown !== null);
   const message = isText ? messageOf(thrown) : `it has thrown ${String(thrown)}`;
   return new ConnectionError(`${what} failed: ${message}`, {
@@ -60,4 +72,4 @@ function hasOnlyData(object, isPrototype) {
   });
 }
 
-module.exports = { HOOK_CODE, toFailure };
+module.exports = { HOOK_CODE, toConnectFailure, toFailure };

@@ -7,7 +7,7 @@
 
 const { Backoff } = require('./backoff');
 const { afterDelivery } = require('./after-delivery');
-const { toFailure } = require('./hook-failure');
+const { toConnectFailure, toFailure } = require('./hook-failure');
 const { Metrics } = require('./metrics');
 const { Member } = require('./pool-member');
 
@@ -106,7 +106,7 @@ class PoolConnections {
       (error) => {
         // It may be open: what the class of the option `Client` does in connect() is the user's affair.
         member.connection.destroy();
-        this.#onOpenFailed(toFailure(error, 'connect()'));
+        this.#onOpenFailed(toConnectFailure(error));
       },
     );
   }

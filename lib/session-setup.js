@@ -3,7 +3,7 @@
 // The options onConnect and verify: what the user does with a new connection of a pool, before others
 // have it. Called by pool-member.js.
 
-const { ConnectionError, keepStack } = require('./errors');
+const { ConnectionError } = require('./errors');
 const { toFailure } = require('./hook-failure');
 
 /**
@@ -41,7 +41,7 @@ async function callHook(name, hook) {
   try {
     await hook();
   } catch (error) {
-    throw keepStack(toFailure(error, name));
+    throw toFailure(error, name);
   }
 }
 

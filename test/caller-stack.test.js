@@ -7,6 +7,7 @@ const assert = require('node:assert/strict');
 const { tracingChannel } = require('node:diagnostics_channel');
 const PgCursor = require('pg-cursor');
 const { Client, Pool, Query } = require('..');
+const { Deferred } = require('../lib/caller-stack');
 const { Cursor } = require('../lib/cursor');
 const { Transaction } = require('../lib/transaction');
 const { endAll, newClient, newPool, resetSchema } = require('./support/connect');
@@ -346,7 +347,48 @@ describe('the stack of an error', () => {
       }
       const error = await errorOf(newClient({ password: thePassword }));
       assertNamesCaller(error, /thePassword/);
+      // Of what is no error there is no line, and of one that does not show its own neither.
+      const hidden = Object.defineProperty(new RangeError('hidden'), 'stack', {
+        get() {
+          throw new Error('not today');
+        },
+      });
+      for (const thrown of ['no error', hidden]) {
+        const pool = newPool({ onConnect: () => Promise.reject(thrown) });
+        async function theCaller() {
+          await pool.query('select 1');
+        }
+        const failed = await errorOf(theCaller());
+        assert.match(failed.message, /no error|hidden/);
+        if (thrown !== hidden) assertNamesCaller(failed, /theCaller/);
+      }
     });
+  });
+
+  it('is of one rejection, which nothing that comes later adds to', async () => {
+    const unhandled = [];
+    const note = (reason) => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      const failed = new Deferred();
+      failed.reject(new RangeError('first'));
+      failed.reject(new RangeError('second'));
+      failed.resolve(1);
+      assert.equal((await errorOf(failed.promise)).message, 'first');
+      const done = new Deferred();
+      done.resolve(1);
+      done.reject(new RangeError('late'));
+      assert.equal(await done.promise, 1);
+      // Fails when it is ended, and when the connection is given up then.
+      const client = new Client('postgres://nobody@192.0.2.1/nothing');
+      const connecting = errorOf(client.connect());
+      await client.end();
+      assert.match((await connecting).message, /terminated/);
+      await new Promise(setImmediate);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    assert.deepEqual(unhandled, []);
   });
 
   it('names who awaits, whoever traces', async () => {

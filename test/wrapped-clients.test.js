@@ -66,6 +66,28 @@ describe('a client whose query() is wrapped', () => {
     assert.equal(seen.length, 5);
   });
 
+  it('may fail when its caller waits no longer, which nobody has to handle', async () => {
+    const pool = newPool({ max: 1 });
+    await pool.query(one);
+    const failures = [];
+    wrap(async () => {
+      await delay(40);
+      failures.push(new Error('too late'));
+      throw failures[0];
+    });
+    const unhandled = [];
+    const note = (/** @type {unknown} */ error) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    try {
+      await assert.rejects(pool.query({ ...one, timeoutMillis: 10 }), QueryAbortedError);
+      await until('the wrapper has failed', () => failures.length > 0);
+      await delay(10);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    assert.deepEqual(unhandled, []);
+  });
+
   it('is called in the context of the caller, also for those that waited in line', async () => {
     const storage = new AsyncLocalStorage();
     const contexts = [];
