@@ -44,6 +44,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(text: string) => Record<string, string>} parseConninfo
  * @property {() => Record<string, string>} conninfoDefaults
  * @property {() => string[]} conninfoKeywords
+ * @property {() => Record<string, string>} conninfoVariables names of environment variables, by keyword
  * @property {(family: number) => number} openSocket a descriptor, connected to nothing; or -1
  * @property {number} libpqVersion
  * @property {boolean} seesCopyErrors an error in the data of a COPY is known before they end

@@ -27,11 +27,17 @@ const { defineClientProperties } = require('./pg/client-properties');
 const PgConnection = require('./pg/connection');
 const { showQuery } = require('./pg/query-queue');
 const { OwnQuery } = require('./own-statements');
-const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
+const {
+  answer,
+  callBack,
+  callBackEnd,
+  callbackError,
+  readQuery,
+  readStreamed,
+} = require('./query-arguments');
 const { textParsers } = require('./row-builder');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
-const { StreamedQuery } = require('./streamed-query');
 const { SubmittableConnection } = require('./submittable');
 const { TransactionGate } = require('./transaction-gate');
 const { TypeOverrides } = require('./types/type-overrides');
@@ -166,6 +172,9 @@ class Client extends EventEmitter {
    * @returns {Promise<this> | undefined} nothing with a callback
    */
   connect(callback) {
+    if (callback !== undefined && typeof callback !== 'function') {
+      return this.#own(Promise.reject(callbackError('connect()')));
+    }
     const connected = this.#connect();
     if (callback === undefined) return this.#own(connected);
     callBack(connected, callback, null);
@@ -353,7 +362,7 @@ class Client extends EventEmitter {
    * @returns {import('./row-stream').RowStream}
    */
   stream(text, values, options) {
-    const query = this.#readStreamed(text, values, options);
+    const query = readStreamed(text, values, options, this.#defaults);
     return openStream(query, options, this.#giveUp, () => this.#submit(query));
   }
 
@@ -364,16 +373,10 @@ class Client extends EventEmitter {
    * @param {{ signal?: AbortSignal | null } | null} [options]
    */
   cursor(text, values, options) {
-    const query = this.#readStreamed(text, values, options);
+    const query = readStreamed(text, values, options, this.#defaults);
     const cursor = new Cursor(query, this.#giveUp);
     this.#submit(query);
     return cursor;
-  }
-
-  /** @param {any} text @param {any} values @param {any} options */
-  #readStreamed(text, values, options) {
-    const limits = options && { signal: options.signal };
-    return readQuery(text, values, limits, this.#defaults, StreamedQuery);
   }
 
   /**
@@ -395,15 +398,16 @@ class Client extends EventEmitter {
    * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   * @param {unknown[]} more nothing
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
    */
-  copyRows(table, columns, rows) {
+  copyRows(table, columns, rows, ...more) {
     const face = {
       submit: this.#submit.bind(this),
       open: this.#openCopyFrom.bind(this),
       isOrdered: true,
     };
-    return copyRows(face, table, columns, rows);
+    return copyRows(face, table, columns, rows, ...more);
   }
 
   /**
@@ -463,7 +467,7 @@ class Client extends EventEmitter {
   end(callback) {
     this.#hasEnded = true;
     const ended = this.#connection.end();
-    if (callback === undefined) return this.#own(ended);
+    if (typeof callback !== 'function') return this.#own(ended);
     callBackEnd(ended, callback);
     return undefined;
   }

@@ -18,6 +18,8 @@ const libpqKeywords = new Set(binding.conninfoKeywords());
  * @throws {OptionError}
  */
 function parseConnectionString(given) {
+  // A file that holds one ends with a line feed.
+  given = given.trim();
   if (/^(?:socket:|\/)/.test(given)) return parseSocket(given);
   const scheme = SCHEME.exec(given)?.[0];
   if (scheme === undefined) return parseForLibpq(given);

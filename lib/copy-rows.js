@@ -47,6 +47,8 @@ class CopyRowsQuery extends CopyQuery {
   /** @type {readonly Column[]} as they were when the text was made */
   #columns = [];
   #hasBegun = false;
+  /** Rows that went before the COPY of text, where the server counts from 1 again. */
+  rowsBefore = 0;
 
   /** @param {string} target @param {readonly string[]} names of the columns */
   constructor(target, names) {
@@ -84,6 +86,17 @@ class CopyRowsQuery extends CopyQuery {
   #isAsDescribed() {
     const found = this.results?.at(-1)?.rows;
     return found !== undefined && isDeepStrictEqual(toTypes(found), toTypes(this.#columns));
+  }
+
+  /** @override @param {any} error */
+  reject(error) {
+    if (this.rowsBefore > 0 && typeof error.where === 'string') {
+      error.where = error.where.replace(
+        /^(COPY .*, line )(\d+)/,
+        (/** @type {string[]} */ ...[, copy, line]) => copy + (Number(line) + this.rowsBefore),
+      );
+    }
+    super.reject(error);
   }
 
   /** @override */
@@ -128,6 +141,7 @@ function toTypes(columns) {
 
 /** Writes rows to the stream, as fast as it takes them. */
 class RowWriter {
+  #query;
   #stream;
   #names;
   #types;
@@ -139,7 +153,9 @@ class RowWriter {
    * @param {CopyFrom} stream
    * @param {CopyRowsQuery} query that is described
    */
-  constructor(stream, { names, columnTypes, encoders }) {
+  constructor(stream, query) {
+    const { names, columnTypes, encoders } = query;
+    this.#query = query;
     this.#stream = stream;
     this.#names = names;
     this.#types = columnTypes;
@@ -176,6 +192,7 @@ class RowWriter {
 
   /** @param {readonly unknown[]} row that the binary format does not take */
   async #goOnAsText(row) {
+    this.#query.rowsBefore = this.#count;
     await this.#endBinary();
     await this.add(row);
   }
@@ -300,9 +317,13 @@ where c.oid = pg_catalog.to_regclass(${escapeLiteral(target)})
  * @param {unknown} table
  * @param {unknown} columns
  * @param {any} rows arrays of values, in the order of the columns
+ * @param {unknown[]} more nothing: a signal that was not heeded would let the rows be stored
  * @returns {Promise<{ rowCount: number }>}
  */
-async function copyRows(face, table, columns, rows) {
+async function copyRows(face, table, columns, rows, ...more) {
+  if (more.some((option) => option !== undefined)) {
+    throw new ParameterError('copyRows() takes a table, columns and rows, and no options');
+  }
   const target = checkTarget(table, columns, rows);
   const names = /** @type {string[]} */ (columns);
   const query = new CopyRowsQuery(target, names);

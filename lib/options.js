@@ -18,7 +18,7 @@ const {
   typeSource,
 } = require('./option-checks');
 const { changedDefaults } = require('./pg/defaults');
-const { applyTls } = require('./tls-options');
+const { NO_VERIFY, applyTls } = require('./tls-options');
 const { types } = require('./types');
 const { asText } = require('./types/as-text');
 const { FetchedTypes } = require('./types/fetched-types');
@@ -156,6 +156,9 @@ const IMPOSSIBLE = {
 };
 
 const libpqKeywords = new Set(binding.conninfoKeywords());
+const libpqVariables = Object.entries(binding.conninfoVariables())
+  // The encoding is ours to set.
+  .filter(([keyword]) => keyword !== 'client_encoding');
 
 /** @type {Record<string, (value: any, target: Target) => void>} */
 const SPECIAL = {
@@ -223,6 +226,7 @@ const OUR_NAMES = [
   'connectionString',
 ];
 const KNOWN = new Set([...OUR_NAMES, ...libpqKeywords]);
+const TAKEN = [...KNOWN].filter((name) => !Object.hasOwn(IMPOSSIBLE, name));
 
 /**
  * @param {object} config
@@ -263,6 +267,7 @@ function parseOptions(config) {
   for (const name of Object.keys(fromText)) fromText[name] = fromUrl(name, fromText[name]);
   // As in `pg`: what stands in the URL wins.
   const options = { ...given, ...fromText };
+  addEnvironment(options);
   addDefaults(options);
 
   /** @type {any} */
@@ -290,6 +295,30 @@ function addDefaults(options) {
     if (isService && !Object.hasOwn(SETTINGS, name)) continue;
     if (name === 'ssl' && options.sslmode !== undefined) continue;
     if (isMissing(options[name]) || options[name] === '') options[name] = value;
+  }
+}
+
+/**
+ * libpq reads the environment of the process. What a worker thread, or a test runner such as Jest, has for
+ * process.env is a copy, whose variables only JavaScript sees.
+ * @param {Record<string, any>} options gets what they leave to such variables
+ */
+function addEnvironment(options) {
+  const seen = binding.conninfoDefaults();
+  const service = options.service ?? process.env.PGSERVICE;
+  // What its file says, only libpq knows.
+  if (service) {
+    if (service !== seen.service) options.service = service;
+    return;
+  }
+  for (const [keyword, variable] of libpqVariables) {
+    const value = process.env[variable];
+    // tls-options.js reads what only `pg` knows.
+    if (!value || value === seen[keyword] || value === NO_VERIFY) continue;
+    const names = keyword === 'dbname' ? ['database', keyword] : [keyword];
+    if (keyword.startsWith('ssl')) names.push('ssl');
+    if (names.some((name) => !isMissing(options[name]) && options[name] !== '')) continue;
+    options[names[0]] = value;
   }
 }
 
@@ -323,7 +352,7 @@ function take(name, value, target) {
       throw new OptionError(`option "${name}" is not supported: ${IMPOSSIBLE[name]}`);
     }
   } else if (!KNOWN.has(name)) {
-    warnOfUnknown(name, [...OUR_NAMES, ...libpqKeywords]);
+    warnOfUnknown(name, TAKEN);
   } else if (value === '' && !NEVER_EMPTY.has(name)) {
     // As to libpq and `pg`: as if it were not there.
   } else if (Object.hasOwn(SPECIAL, name)) {

@@ -24,11 +24,17 @@ const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
 const { Listener, checkChannel, checkPayload } = require('./listener');
 const { definePoolProperties, describeOptions } = require('./pg/pool-properties');
 const { OWN_DEFAULTS, Query } = require('./query');
-const { answer, callBack, callBackEnd, readQuery } = require('./query-arguments');
+const {
+  answer,
+  callBack,
+  callBackEnd,
+  callbackError,
+  readQuery,
+  readStreamed,
+} = require('./query-arguments');
 const { defineReadPool, replicaOptions } = require('./read-pool');
 const { openStream } = require('./row-stream');
 const { StatementRegistry } = require('./statement-registry');
-const { StreamedQuery } = require('./streamed-query');
 const { readTransaction } = require('./transaction-options');
 const { ownTypes } = require('./types');
 const { apart, callApart } = require('./user-code');
@@ -313,8 +319,7 @@ class Pool extends EventEmitter {
    * @param {import('./row-stream').StreamOptions | null} [options]
    */
   stream(text, values, options) {
-    const limits = options && { signal: options.signal };
-    const query = readQuery(text, values, limits, this.#settings, StreamedQuery);
+    const query = readStreamed(text, values, options, this.#settings);
     return openStream(query, options, this.#stop, () => this.#submitAlone(query));
   }
 
@@ -337,15 +342,16 @@ class Pool extends EventEmitter {
    * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   * @param {unknown[]} more nothing
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
    */
-  copyRows(table, columns, rows) {
+  copyRows(table, columns, rows, ...more) {
     const face = {
       submit: this.#submitShared.bind(this),
       open: this.#openCopyFrom.bind(this),
       isOrdered: false,
     };
-    return copyRows(face, table, columns, rows);
+    return copyRows(face, table, columns, rows, ...more);
   }
 
   /**
@@ -387,6 +393,9 @@ class Pool extends EventEmitter {
    * @returns {Promise<LentClient> | undefined} nothing with a callback
    */
   connect(callback) {
+    if (callback !== undefined && typeof callback !== 'function') {
+      return this.#own(Promise.reject(callbackError('connect()')));
+    }
     const loan = this.#watchLoan();
     const borrowed = this.#dispatcher.borrow().then((member) => this.#lend(member, loan));
     if (callback === undefined) return this.#own(borrowed);
@@ -505,13 +514,13 @@ class Pool extends EventEmitter {
   /**
    * Takes nothing more, finishes what is in flight and what waits, then closes
    * all connections. Clients that are lent are waited for.
-   * @param {(error?: any) => void} [callback]
+   * @param {(error?: any) => void} [callback] nothing else is one: an event may call this with values of its own
    * @returns {Promise<void> | undefined} nothing with a callback
    */
   end(callback) {
     const ended = this.#end();
     this.#ended ??= ended;
-    if (callback === undefined) return this.#own(ended);
+    if (typeof callback !== 'function') return this.#own(ended);
     callBackEnd(ended, callback);
     return undefined;
   }

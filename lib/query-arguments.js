@@ -8,6 +8,7 @@ const { ParameterError } = require('./errors');
 const { bindNames, isNamed } = require('./named-parameters');
 const { MAX_SIZE, prepareParameters, tooLargeError } = require('./parameters');
 const { Query } = require('./query');
+const { StreamedQuery } = require('./streamed-query');
 
 /**
  * @typedef {(error: any, result?: any) => void} Callback
@@ -71,6 +72,27 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
   return query;
 }
 
+/**
+ * @param {any} text
+ * @param {any} values
+ * @param {Record<string, any> | null | undefined} options batchSize, of a stream, and signal
+ * @param {import('./query').QueryDefaults} defaults
+ * @returns {StreamedQuery} as readQuery()
+ */
+function readStreamed(text, values, options, defaults) {
+  const { signal } = options ?? {};
+  const query = readQuery(text, values, options && { signal }, defaults, StreamedQuery);
+  for (const name of Object.keys(options ?? {})) {
+    if (name === 'batchSize' || name === 'signal') continue;
+    query.refusal ??= new ParameterError(
+      name === 'timeoutMillis'
+        ? 'timeoutMillis does not work for streams and cursors: give them a signal, AbortSignal.timeout(milliseconds)'
+        : `unknown option "${name}": behind the values a stream takes { batchSize, signal }`,
+    );
+  }
+  return query;
+}
+
 /** @param {unknown} third of query() @returns {third is Limits} it is no callback */
 function isLimits(third) {
   return typeof third === 'object' && third !== null;
@@ -108,9 +130,7 @@ function checkArguments(text, values, options) {
     );
   }
   if (!Array.isArray(values)) {
-    throw new ParameterError('Query values must be an array', {
-      hint: `one for each of $1, $2, …; they are of the type ${typeof values}; for :name, set the option namedParameters`,
-    });
+    throw new ParameterError('Query values must be an array', { hint: hintOfValues(values) });
   }
   if (options === NO_OPTIONS) return;
   const { rowMode, types, name, prepare, syncGroup } = options;
@@ -130,6 +150,17 @@ function checkArguments(text, values, options) {
   if (syncGroup !== undefined && !SYNC_GROUPS.includes(syncGroup)) {
     throw new ParameterError("syncGroup must be 'off', 'reads' or 'all'");
   }
+}
+
+/** @param {unknown} values that are no array */
+function hintOfValues(values) {
+  if (typeof values === 'object' && values !== null) {
+    const names = Object.keys(values);
+    if (names.length > 0 && names.every((name) => name === 'signal' || name === 'timeoutMillis')) {
+      return `the limits stand behind the values: query(text, [], { ${names.join(', ')} })`;
+    }
+  }
+  return `one for each of $1, $2, …; they are of the type ${typeof values}; for :name, set the option namedParameters`;
 }
 
 /**
@@ -174,6 +205,11 @@ function callBack(promise, callback, noError) {
   );
 }
 
+/** @param {string} method that takes nothing but a callback */
+function callbackError(method) {
+  return new ParameterError(`callback is not a function: ${method} takes a callback, or nothing`);
+}
+
 /**
  * @param {Promise<void>} ended
  * @param {(error?: any) => void} callback which, as in `pg`, is given nothing
@@ -186,8 +222,10 @@ module.exports = {
   answer,
   callBack,
   callBackEnd,
+  callbackError,
   checkDeadline,
   checkLimits,
   isLimits,
   readQuery,
+  readStreamed,
 };

@@ -302,4 +302,4 @@ function applyTls(given, conninfo) {
   return { files, servername };
 }
 
-module.exports = { applyTls };
+module.exports = { NO_VERIFY, applyTls };

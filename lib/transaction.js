@@ -92,9 +92,10 @@ class Transaction {
    * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   * @param {unknown[]} more nothing
    */
-  copyRows(table, columns, rows) {
-    return this.#speak((client) => client.copyRows(table, columns, rows));
+  copyRows(table, columns, rows, ...more) {
+    return this.#speak((client) => client.copyRows(table, columns, rows, ...more));
   }
 
   /**

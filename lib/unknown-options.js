@@ -12,6 +12,19 @@ const ELSEWHERE = {
 /** @type {Set<string>} */
 const told = new Set();
 
+/** Names that mean one of ours elsewhere, without capitals and dashes. @type {Record<string, string>} */
+const OTHERWISE = {
+  acquiretimeoutmillis: 'connectionTimeoutMillis',
+  dsn: 'connectionString',
+  schema: "options: '-c search_path=…'",
+  searchpath: "options: '-c search_path=…'",
+  uri: 'connectionString',
+  url: 'connectionString',
+};
+/** Slips in one name. */
+const MAX_SLIPS = 2;
+const MIN_COMMON = 4;
+
 /**
  * @param {string} name
  * @param {Iterable<string>} known
@@ -19,16 +32,45 @@ const told = new Set();
  */
 function nearest(name, known) {
   if (Object.hasOwn(ELSEWHERE, name)) return ELSEWHERE[name];
-  const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/[_-]/g, '');
   const wanted = plain(name);
-  const names = [...known];
-  return (
-    names.find((candidate) => plain(candidate) === wanted) ??
-    names.find((candidate) => {
-      const other = plain(candidate);
-      return wanted.length > 3 && (other.startsWith(wanted) || wanted.startsWith(other));
-    })
-  );
+  if (Object.hasOwn(OTHERWISE, wanted)) return OTHERWISE[wanted];
+  const found = [...known].map((candidate) => {
+    const other = plain(candidate);
+    const slips = countSlips(wanted, other);
+    return { candidate, slips, common: commonStart(wanted, other), length: other.length };
+  });
+  const [closest] = found.sort((a, b) => a.slips - b.slips);
+  if (closest.slips <= Math.min(MAX_SLIPS, wanted.length / 3)) return closest.candidate;
+  // One is the beginning of the other, or both go on in another way: connectionUri.
+  const [longest] = found.sort((a, b) => b.common - a.common || a.length - b.length);
+  const enough = Math.min(longest.length, (2 / 3) * wanted.length);
+  return longest.common >= Math.max(MIN_COMMON, enough) ? longest.candidate : undefined;
+}
+
+/** @param {string} name */
+function plain(name) {
+  return name.toLowerCase().replace(/[_-]/g, '');
+}
+
+/** @param {string} a @param {string} b @returns {number} letters that both begin with */
+function commonStart(a, b) {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) ++length;
+  return length;
+}
+
+/** @param {string} a @param {string} b @returns {number} letters to be changed, taken out or put in (Levenshtein) */
+function countSlips(a, b) {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; ++row) {
+    const line = [row];
+    for (let column = 1; column <= b.length; ++column) {
+      const changed = above[column - 1] + (a[row - 1] === b[column - 1] ? 0 : 1);
+      line.push(Math.min(changed, above[column] + 1, line[column - 1] + 1));
+    }
+    above = line;
+  }
+  return above[b.length];
 }
 
 /**

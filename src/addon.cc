@@ -75,6 +75,17 @@ Napi::Value JS_ConninfoKeywords(const Napi::CallbackInfo& info) {
   return keywords;
 }
 
+// conninfoVariables(): Record<string, string>: by keyword, the environment variable that libpq reads for it.
+Napi::Value JS_ConninfoVariables(const Napi::CallbackInfo& info) {
+  const ConninfoPtr options(PQconndefaults());
+  Napi::Object variables = Napi::Object::New(info.Env());
+  for (const PQconninfoOption* option = options.get();
+       option != nullptr && option->keyword != nullptr; ++option) {
+    if (option->envvar != nullptr) variables.Set(option->keyword, option->envvar);
+  }
+  return variables;
+}
+
 // openSocket(family: number): number; a descriptor, connected to nothing and the caller's to
 // close; -1 if there is none to be had.
 Napi::Value JS_OpenSocket(const Napi::CallbackInfo& info) {
@@ -101,6 +112,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("parseConninfo", Napi::Function::New(env, JS_ParseConninfo));
   exports.Set("conninfoDefaults", Napi::Function::New(env, JS_ConninfoDefaults));
   exports.Set("conninfoKeywords", Napi::Function::New(env, JS_ConninfoKeywords));
+  exports.Set("conninfoVariables", Napi::Function::New(env, JS_ConninfoVariables));
   exports.Set("openSocket", Napi::Function::New(env, JS_OpenSocket));
   exports.Set("libpqVersion", Napi::Number::New(env, PQlibVersion()));
   exports.Set("seesCopyErrors", Napi::Boolean::New(env, kSeesCopyErrors));

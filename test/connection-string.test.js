@@ -224,6 +224,37 @@ describe('where a client connects to', () => {
     });
   });
 
+  it('may have blanks around it, as a file that holds it has', () => {
+    const url = 'postgres://user:secret@host:7/db';
+    const { conninfo } = parseOptions(url);
+    for (const given of [`${url}\n`, `${url}\r\n`, ` ${url}\t`, `\n${url}`]) {
+      assert.deepEqual(parseOptions(given).conninfo, conninfo, JSON.stringify(given));
+    }
+    assert.equal(parseOptions('host=h dbname=db \n').conninfo.dbname, 'db');
+  });
+
+  it('is what the environment says that only JavaScript sees, of a thread or a test runner', () => {
+    const { env } = process;
+    const seen = () => {
+      const { host, port, dbname, sslmode } = parseOptions({ port: 7 }).conninfo;
+      return { host, port, dbname, sslmode };
+    };
+    process.env = {
+      ...env,
+      PGHOST: 'envhost',
+      PGPORT: '6',
+      PGDATABASE: 'db',
+      PGSSLMODE: 'require',
+    };
+    try {
+      assert.deepEqual(seen(), { host: 'envhost', port: '7', dbname: 'db', sslmode: 'require' });
+      assert.equal(parseOptions({ ssl: false }).conninfo.sslmode, 'disable');
+      assert.equal(parseOptions('postgres://a@b/c').conninfo.host, 'b');
+    } finally {
+      process.env = env;
+    }
+  });
+
   it('is what a service file says, before the environment and defaults', async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-'));
     const PGSERVICEFILE = path.join(folder, 'services');

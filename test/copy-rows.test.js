@@ -202,6 +202,29 @@ describe('copyRows()', function () {
         });
       }
 
+      it('takes no options, since a signal would not be heeded', async () => {
+        const db = await open();
+        await makeTable('plain', 'id int');
+        const options = { signal: AbortSignal.abort() };
+        const error = await errorOf(db.copyRows('plain', ['id'], [[1]], options));
+        assert.ok(error instanceof ParameterError);
+        assert.deepEqual(await rowsOf('plain'), []);
+      });
+
+      it('rejects with what the server says of the rows, and counts them from 1', async () => {
+        const db = await open();
+        await makeTable('numbered', 'id int, name text');
+        for (const text of [undefined, 300, 3000]) {
+          const rows = Array.from({ length: 5000 }, (_, i) => [i, `n${i}`]);
+          // From there on they go in the text format.
+          if (text !== undefined) rows[text][0] = String(text);
+          rows[4000][0] = 'oops';
+          const { code, where } = await errorOf(db.copyRows('numbered', ['id', 'name'], rows));
+          assert.equal(code, '22P02');
+          assert.equal(where, 'COPY numbered, line 4001, column id: "oops"');
+        }
+      });
+
       it('rejects with what the server says of the rows', async () => {
         const db = await open();
         await makeTable('checked', 'n int check (n < 3)');

@@ -4,7 +4,7 @@
 // tools read of a pool, and the arguments of its events and callbacks.
 
 const assert = require('node:assert/strict');
-const { once } = require('node:events');
+const { EventEmitter, once } = require('node:events');
 const { inspect } = require('node:util');
 const pg = require('pg');
 const { Client, OptionError, ParameterError, Pool, PoolError } = require('..');
@@ -302,5 +302,34 @@ describe('a pool, as tools look at it', () => {
       assert.equal(error.message, 'callback is not a function');
     }
     assert.ok(PoolError.prototype instanceof Error);
+  });
+
+  it('rejects what connect() does not take, and ends when an event calls end()', async () => {
+    const pool = newPool();
+    const client = new Client(options());
+    for (const one of [pool, client]) {
+      const error = await errorOf(one.connect({ signal: AbortSignal.abort() }));
+      assert.ok(error instanceof ParameterError);
+      assert.match(error.message, /^callback is not a function: connect\(\) takes/);
+    }
+    await client.connect();
+    for (const one of [pool, client]) {
+      const events = new EventEmitter();
+      const ended = new Promise((resolve) => {
+        events.once('SIGTERM', (...given) => resolve(one.end(...given)));
+      });
+      events.emit('SIGTERM', 'SIGTERM', 15);
+      assert.equal(await ended, undefined);
+    }
+  });
+
+  it('says where limits stand, when they stand in the place of the values', async () => {
+    const pool = newPool();
+    for (const one of [pool, await newClient()]) {
+      const { signal } = new AbortController();
+      const error = await errorOf(one.query('select 1', { signal, timeoutMillis: 5 }));
+      assert.equal(error.message, 'Query values must be an array');
+      assert.match(error.hint, /query\(text, \[\], \{ signal, timeoutMillis \}\)/);
+    }
   });
 });

@@ -87,6 +87,18 @@ describe('Rows as they come', function () {
         );
       });
 
+      it('refuses options that it does not have', async () => {
+        const db = await open();
+        for (const [options, message] of [
+          [{ batchsize: 5 }, /unknown option "batchsize".*\{ batchSize, signal \}/],
+          [{ timeoutMillis: 5 }, /timeoutMillis does not work for streams.*AbortSignal\.timeout/],
+        ]) {
+          const error = await errorOf(db.stream(SERIES, [3], options).toArray());
+          assert.ok(error instanceof ParameterError);
+          assert.match(error.message, message);
+        }
+      });
+
       it('has as many rows in waiting as batchSize says, one too', async () => {
         const db = await open();
         for (const batchSize of [1, 7, 100000]) {
