@@ -74,7 +74,7 @@ class StatementInfo {
     /** What the session began with may be back behind it. */
     this.resetsFormats = this.touchesSession && RESETS.test(text);
     this.uses = 0;
-    /** Its callers are noted, as it may never succeed: each time costs about as much as the query itself. */
+    /** It has never succeeded, and may never: its callers are noted, which costs more than the query itself. */
     this.isUntried = false;
     /** It takes all prepared statements away. */
     this.dropsStatements =
