@@ -75,7 +75,8 @@ Napi::Value JS_ConninfoKeywords(const Napi::CallbackInfo& info) {
   return keywords;
 }
 
-// conninfoVariables(): Record<string, string>: by keyword, the environment variable that libpq reads for it.
+// conninfoVariables(): Record<string, string>: by keyword, the environment variable that libpq
+// reads for it.
 Napi::Value JS_ConninfoVariables(const Napi::CallbackInfo& info) {
   const ConninfoPtr options(PQconndefaults());
   Napi::Object variables = Napi::Object::New(info.Env());
