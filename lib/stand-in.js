@@ -35,6 +35,10 @@ class SharedSocket {
     this.#socket?.ref();
   }
 
+  get isOpen() {
+    return this.#socket !== undefined && !this.#socket.destroyed;
+  }
+
   /** It stays, to be referenced again. */
   letGo() {
     if (--this.count === 0) this.#socket?.unref();
@@ -91,4 +95,9 @@ function countShown() {
   return { connections, tcpSockets };
 }
 
-module.exports = { StandIn, countShown };
+/** For tests that count descriptors: these stay until the process ends. */
+function countSockets() {
+  return [...sockets.values()].filter(({ isOpen }) => isOpen).length;
+}
+
+module.exports = { StandIn, countShown, countSockets };

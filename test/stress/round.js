@@ -5,6 +5,7 @@
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');
+const { countSockets } = require('../../lib/stand-in');
 const { THEMES, actionsFor, actionsOf, kindsFor } = require('./actions');
 const { checkSession } = require('./actions/sessions');
 const { Action } = require('./action');
@@ -244,7 +245,8 @@ function isAtRest({ waitingCount, connections }) {
 }
 
 function countDescriptors() {
-  return process.platform === 'linux' ? fs.readdirSync('/proc/self/fd').length : 0;
+  if (process.platform !== 'linux') return 0;
+  return fs.readdirSync('/proc/self/fd').length - countSockets();
 }
 
 module.exports = { Round };
