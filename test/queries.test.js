@@ -23,13 +23,14 @@ describe('Client', () => {
         client.query('insert into early values ($1)', [1]),
         client.batch(['insert into early values (2)', 'select count(*)::int as n from early']),
         client.transaction((tx) => tx.query('insert into early values (3)')),
-        client.query('select array_agg(n order by n) as all from early'),
       ];
+      const beside = errorOf(client.query('insert into early values (4)'));
       assert.equal((await late).message, 'Query read timeout');
       assert.equal((await late).outcome, 'not-run');
       await client.connect();
       assert.deepEqual((await waiting[2])[1].rows, [{ n: 2 }]);
       await waiting[3];
+      assert.match((await beside).message, /^a transaction is open on this client/);
       assert.deepEqual(
         (await client.query('select array_agg(n order by n) as all from early')).rows,
         [{ all: [1, 2, 3] }],
