@@ -9,7 +9,7 @@ const { Pool, ParameterError, ResultError } = require('..');
 const { connectionOf } = require('../lib/client');
 const { newClient, options } = require('./support/connect');
 const { errorOf } = require('./support/outcomes');
-const { applicationName, runFixture, until } = require('./support/outside');
+const { PATIENCE_MILLIS, applicationName, runFixture, until } = require('./support/outside');
 const { PID, newPool, poolError, teach, usePools, warm } = require('./support/pools');
 const { Proxy, errorMessage, message } = require('./support/proxy');
 const {
@@ -1057,15 +1057,20 @@ describe('Sync groups', function () {
     await assert.rejects(pool.query(READ, [1]), poolError('ERR_PG_CONDUIT_POOL_ENDED'));
   });
 
-  it('in flight do not keep a worker thread from being terminated', async () => {
-    for (const scenario of ['unread groups', 'groups']) {
+  for (const [scenario, when] of [
+    ['unread groups', 'before they are read'],
+    ['groups', 'amid their answers'],
+  ]) {
+    it(`in flight do not keep a worker thread from being terminated, ${when}`, async function () {
+      // Under the sanitizers processes and threads take seconds to begin.
+      this.timeout(3 * PATIENCE_MILLIS);
       const { code, signal, stdout, stderr } = await runFixture('workers.js', {
         args: [scenario, applicationName()],
       });
       assert.deepEqual([code, signal, stderr], [0, null, '']);
       assert.equal(JSON.parse(stdout), 150);
-    }
-  });
+    });
+  }
 
   it('do not keep results from being collected', async () => {
     const { code, stdout, stderr } = await runFixture('group-results.js', {
