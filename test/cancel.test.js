@@ -263,14 +263,12 @@ describe('Giving up a query', function () {
         const db = await open();
         const strict = await open({ query_timeout: 30 });
         await observer.lock(LOCK);
-        for (const query of [
-          db.query({ text: BLOCKED, timeoutMillis: 30 }),
-          db.query({ text: BLOCKED, query_timeout: 30 }),
-          strict.query(BLOCKED),
-        ]) {
-          const error = await errorOf(query);
-          assertTimedOut(error, error.outcome);
-        }
+        const errors = await Promise.all([
+          errorOf(db.query({ text: BLOCKED, timeoutMillis: 30 })),
+          errorOf(db.query({ text: BLOCKED, query_timeout: 30 })),
+          errorOf(strict.query(BLOCKED)),
+        ]);
+        for (const error of errors) assertTimedOut(error, error.outcome);
       });
 
       it('of 0 is none, whatever the options say', async () => {

@@ -9,11 +9,6 @@ const { printNotRun } = require('./cannot-run');
 /** Where other programs find their server, with which password, …: PGHOST, PGPASSWORD, PGSSLMODE. */
 const OF_LIBPQ = /^PG(?!BOUNCER$)[A-Z]/;
 
-// mocha leaves rejections that nobody handles to other listeners, and so without one they would go unnoticed.
-process.on('unhandledRejection', (reason) => {
-  throw reason;
-});
-
 /** @type {Awaited<ReturnType<typeof startDatabase>> | undefined} */
 let database;
 
