@@ -648,7 +648,7 @@ export interface Transactional {
 /** What {@link Client.cursor} takes behind the values. */
 export interface CursorOptions {
   /** As {@link QueryConfig.signal}, which counts after this. */
-  signal?: AbortSignal | null;
+  signal?: AbortSignal | null | undefined;
 }
 
 /** What {@link Streamable.stream} takes behind the values. */
