@@ -98,8 +98,11 @@ function namesUser(error) {
  */
 function duringCall(work, run) {
   work.isInCall = true;
-  run();
-  work.isInCall = false;
+  try {
+    run();
+  } finally {
+    work.isInCall = false;
+  }
 }
 
 /** A promise that is settled from elsewhere. @template T */

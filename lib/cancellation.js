@@ -19,6 +19,8 @@ const { TimeLimit } = require('./time-limit');
 
 /** So long the server may take to stop, or to be asked; then its caller is told that nobody knows. */
 const GRACE_MILLIS = 2000;
+/** So many times as long, as long as something arrives, where nobody waits for what is cancelled. */
+const MAX_GRACES = 15;
 
 /** After so long without an effect it is asked once more. */
 const AGAIN_MILLIS = 100;
@@ -35,6 +37,8 @@ class Cancellation {
   /** What was settled when it began. */
   #settledBefore;
   #isBarrierSent = false;
+  #graces = 0;
+  #wakeupsBefore = 0;
   #target;
   #reason;
   /** @type {TimeLimit | undefined} */
@@ -89,7 +93,12 @@ class Cancellation {
 
   #startLimit() {
     this.#limit?.cancel();
+    this.#wakeupsBefore = this.#connection.counters().wakeups;
     this.#limit = new TimeLimit(GRACE_MILLIS, () => {
+      if (this.#isDraining && ++this.#graces < MAX_GRACES) {
+        this.#startLimit();
+        return;
+      }
       // What is still in flight was not to be cancelled.
       if (this.#target === undefined && this.#isThrough && this.#hasHadEffect) return;
       if (!this.#isThrough && !this.#outbox.withdrawSignal()) {
@@ -125,6 +134,13 @@ class Cancellation {
       this.#isThrough = false;
       this.#connection.askToCancel();
     });
+  }
+
+  /** What the server has sent before it stopped is still arriving, and is discarded: the network is slow. */
+  get #isDraining() {
+    const target = this.#target;
+    if (target === undefined || !('wasStopped' in target) || !target.wasStopped) return false;
+    return this.#connection.counters().wakeups > this.#wakeupsBefore;
   }
 
   /** As far as can be seen. */

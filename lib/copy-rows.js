@@ -192,8 +192,8 @@ class RowWriter {
 
   /** @param {readonly unknown[]} row that the binary format does not take */
   async #goOnAsText(row) {
-    this.#query.rowsBefore = this.#count;
     await this.#endBinary();
+    this.#query.rowsBefore = this.#count;
     await this.add(row);
   }
 

@@ -742,7 +742,10 @@ export interface Cursor<Row = any> {
    * Rejects as {@link Queryable.query} does, and with a RangeError for a `count` below 1.
    */
   read(count: number): Promise<Row[]>;
-  /** Cancels what is left. Resolves when the connection can be used again. */
+  /**
+   * Cancels what is left, once the reads that were asked for have their rows (a `signal` ends one that takes
+   * too long). Resolves when the connection can be used again.
+   */
   close(): Promise<void>;
   /** The same as {@link Cursor.close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;

@@ -316,7 +316,9 @@ function addEnvironment(options) {
     // tls-options.js reads what only `pg` knows.
     if (!value || value === seen[keyword] || value === NO_VERIFY) continue;
     const names = keyword === 'dbname' ? ['database', keyword] : [keyword];
-    if (keyword.startsWith('ssl')) names.push('ssl');
+    // `ssl` says whether there is to be TLS; an object, what it is made of too.
+    const isInSsl = typeof options.ssl === 'object' && keyword.startsWith('ssl');
+    if (isInSsl || keyword === 'sslmode') names.push('ssl');
     if (names.some((name) => !isMissing(options[name]) && options[name] !== '')) continue;
     options[names[0]] = value;
   }

@@ -82,8 +82,8 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
 function readStreamed(text, values, options, defaults) {
   const { signal } = options ?? {};
   const query = readQuery(text, values, options && { signal }, defaults, StreamedQuery);
-  for (const name of Object.keys(options ?? {})) {
-    if (name === 'batchSize' || name === 'signal') continue;
+  for (const [name, value] of Object.entries(options ?? {})) {
+    if (name === 'batchSize' || name === 'signal' || value === undefined) continue;
     query.refusal ??= new ParameterError(
       name === 'timeoutMillis'
         ? 'timeoutMillis does not work for streams and cursors: give them a signal, AbortSignal.timeout(milliseconds)'
@@ -103,8 +103,8 @@ function isLimits(third) {
  * @throws {ParameterError}
  */
 function checkLimits(limits) {
-  for (const name of Object.keys(limits)) {
-    if (name === 'signal' || name === 'timeoutMillis') continue;
+  for (const [name, value] of Object.entries(limits)) {
+    if (name === 'signal' || name === 'timeoutMillis' || value === undefined) continue;
     throw new ParameterError(
       `unknown option "${name}": behind the values query() takes { signal, timeoutMillis }, or a callback`,
       { hint: 'what else there is stands with the text: { text, values, rowMode, … }' },

@@ -4,7 +4,7 @@
 // pass; runs them, and runs them again. Each client has one; called by client.js,
 // and by pool.js when a client goes back.
 
-const { AsyncLocalStorage } = require('node:async_hooks');
+const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
 const { DatabaseError } = require('./errors');
 const { TransactionScope } = require('./transaction-scope');
@@ -72,6 +72,19 @@ class TransactionGate {
   get #handedBy() {
     const scope = handed?.getStore();
     return scope?.gate === this ? scope : undefined;
+  }
+
+  /**
+   * What a callback asks for is not a part of the statement that it belongs to.
+   * @template {readonly unknown[]} T
+   * @param {T} given arguments of a statement
+   * @returns {T} what speak() may be given of them
+   */
+  freeCallbacks(given) {
+    if (!this.#isWrapped()) return given;
+    const free = (/** @type {unknown} */ argument) =>
+      typeof argument === 'function' ? AsyncResource.bind(/** @type {any} */ (argument)) : argument;
+    return /** @type {any} */ (given.map(free));
   }
 
   /**

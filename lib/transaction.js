@@ -32,7 +32,8 @@ class Transaction {
    */
   query(...given) {
     // As they were given: a tool that has wrapped the method takes the last one for the callback.
-    return this.#speak((client) => client.query(...given));
+    const free = this.#scope.gate.freeCallbacks(given);
+    return this.#speak((client) => client.query(...free));
   }
 
   /**

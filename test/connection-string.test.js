@@ -12,6 +12,7 @@ const pg = require('pg');
 const { Client, OptionError, Pool, defaults } = require('..');
 const { parseConnectionString } = require('../lib/connection-string');
 const { parseOptions } = require('../lib/options');
+const { Authority } = require('./support/certificates');
 const { warningsOf, withDefaults, withEnvironment } = require('./support/process');
 
 const NAMES = ['user', 'password', 'host', 'port', 'database', 'application_name', 'options'];
@@ -245,10 +246,17 @@ describe('where a client connects to', () => {
       PGPORT: '6',
       PGDATABASE: 'db',
       PGSSLMODE: 'require',
+      PGSSLROOTCERT: '/ca.pem',
     };
     try {
       assert.deepEqual(seen(), { host: 'envhost', port: '7', dbname: 'db', sslmode: 'require' });
       assert.equal(parseOptions({ ssl: false }).conninfo.sslmode, 'disable');
+      const { sslmode, sslrootcert } = parseOptions({ ssl: true }).conninfo;
+      assert.deepEqual([sslmode, sslrootcert], ['verify-full', '/ca.pem']);
+      assert.notEqual(
+        parseOptions({ ssl: { ca: new Authority('own').certificate } }).conninfo.sslrootcert,
+        '/ca.pem',
+      );
       assert.equal(parseOptions('postgres://a@b/c').conninfo.host, 'b');
     } finally {
       process.env = env;

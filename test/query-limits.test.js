@@ -123,6 +123,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
           assert.ok(cause instanceof ParameterError, String(error));
           assert.match(cause.message, /unknown option "|timeoutMillis must be/);
         }
+        await on((db) => db.query('select $1::int', [1], { rowMode: undefined }));
       });
 
       for (const [what, signal] of Object.entries(ODD_SIGNALS)) {

@@ -97,6 +97,8 @@ describe('Rows as they come', function () {
           assert.ok(error instanceof ParameterError);
           assert.match(error.message, message);
         }
+        const nothing = { signal: undefined, timeoutMillis: undefined };
+        assert.deepEqual(await db.stream(SERIES, [3], nothing).toArray(), series(3));
       });
 
       it('has as many rows in waiting as batchSize says, one too', async () => {

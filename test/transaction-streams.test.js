@@ -8,6 +8,7 @@ const { finished } = require('node:stream/promises');
 const { DatabaseError, QueryAbortedError, StatementRefusedError } = require('..');
 const { errorOf } = require('./support/outcomes');
 const { newPool, pidOf, PID } = require('./support/pools');
+const { Proxy } = require('./support/proxy');
 const { assertAborted, assertEnded, insert, useTransactions } = require('./support/transactions');
 
 /** Far more rows than all buffers on the way hold. */
@@ -144,6 +145,23 @@ describe('In a transaction()', function () {
       assert.equal(rows[0].pid, values[0]);
     });
   }
+
+  it('a stream that is left takes the time of a slow network for what is on its way', async () => {
+    const proxy = await Proxy.open();
+    const slow = newPool(proxy.options({ max: 1 }));
+    try {
+      const pids = await slow.transaction(async (tx) => {
+        const before = pidOf(await tx.query(PID));
+        proxy.bytesPerSecond = 250_000;
+        for await (const { i } of tx.stream(HUGE, ['x'])) if (i === 1) break;
+        return [before, pidOf(await tx.query(PID))];
+      });
+      assert.equal(pids[0], pids[1]);
+    } finally {
+      await slow.end();
+      await proxy.close();
+    }
+  });
 
   it('that was begun by hand what is left early does no harm either', async () => {
     const client = await pool.connect();

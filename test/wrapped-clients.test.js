@@ -345,6 +345,24 @@ describe('a client whose query() is wrapped', () => {
     client.release();
   });
 
+  it('does not hold what a callback of a transaction does later for a part of it', async () => {
+    wrap(passOn);
+    const client = await newPool({ max: 1 }).connect();
+    /** @type {Promise<any> | undefined} */
+    let later;
+    await client.transaction(async (tx) => {
+      await new Promise((resolve) => {
+        tx.query('select 1', (error) => {
+          later = delay(20).then(() => client.query(one));
+          resolve(error);
+        });
+      });
+    });
+    const { rows } = await later;
+    assert.deepEqual(rows, [{ i: 1 }]);
+    client.release();
+  });
+
   it('gets what a statement of a transaction was given, and no more', async () => {
     const counts = [];
     wrap((client, args, next) => {
