@@ -5,7 +5,9 @@
 
 const { EventEmitter } = require('node:events');
 
-const { Batch, readBatch } = require('./batch');
+const { Batch } = require('./batch');
+const { Catalog } = require('./catalog');
+const { readBatch } = require('./read-batch');
 const { Connection } = require('./connection');
 const { CopyFrom, CopyTo, readCopy } = require('./copy');
 const { copyRows } = require('./copy-rows');
@@ -117,7 +119,7 @@ class Client extends EventEmitter {
       this.#refusal = refusal;
     }
     this.#defaults = this.#settings;
-    const registry = pool?.registry ?? new StatementRegistry();
+    const registry = pool?.registry ?? new StatementRegistry(new Catalog());
     this.#connection = new Connection(this.#settings, registry, {
       onUnsent: (work) => pool?.onUnsent(work) ?? false,
       onSettled: () => {

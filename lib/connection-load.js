@@ -8,7 +8,7 @@
  * @typedef {import('./batch').Batch} Batch
  */
 
-/** @typedef {'fast' | 'slow' | 'unknown'} Pace */
+/** @typedef {import('./query').Pace} Pace */
 
 /** A statement that costs the server more is slow: nobody should stand behind it who can wait elsewhere. */
 const SLOW_MILLIS = 5;

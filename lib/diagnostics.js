@@ -2,15 +2,13 @@
 
 // Tracing channels (node:diagnostics_channel) for tools that watch an application:
 // pg-conduit:query, pg-conduit:connect and pg-conduit:transaction. Nothing is
-// measured or made while nobody listens. A leaf but for delivery.js. Used by
-// client.js, pool.js, transaction.js and connection.js.
+// measured or made while nobody listens. Used by client.js, pool.js and connection.js.
 
 // Marked experimental in Node 20; APM tools use it all the same.
 // eslint-disable-next-line n/no-unsupported-features/node-builtins
 const { tracingChannel } = require('node:diagnostics_channel');
 const { afterDelivery } = require('./after-delivery');
 const { duringCall } = require('./caller-stack');
-const { QueuedQuery } = require('./pg/query-queue');
 const { callApart, callLocked } = require('./user-code');
 
 /**
@@ -66,7 +64,7 @@ class TraceWriter {
     this.trace = new QueryTrace(work);
   }
 
-  /** @param {import('./connection').Connection} connection */
+  /** @param {import('./query').Carrier} connection */
   sent({ processID, load }) {
     this.#write({
       processId: processID,
@@ -110,8 +108,8 @@ function beginTraced(query, run) {
   }
   const writer = new TraceWriter(query);
   // One that was wrapped has one already, which passes on what it is told.
-  if (query.trace instanceof QueuedQuery) query.trace.next = writer;
-  else query.trace = writer;
+  if (query.trace === undefined) query.trace = writer;
+  else query.trace.next = writer;
   let hasRun = false;
   // The channel writes to the trace as well.
   callApart(() =>

@@ -7,7 +7,7 @@
 const { CallSite, Deferred } = require('./caller-stack');
 const { connectError, expiredError, noStringError } = require('./connection-errors');
 const { toFailure } = require('./hook-failure');
-const { toParameters } = require('./pg/client-properties');
+const { toParameters } = require('./pg-parameters');
 const { resolveHosts } = require('./resolve-hosts');
 const { TimeLimit } = require('./time-limit');
 

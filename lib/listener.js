@@ -66,7 +66,7 @@ class Listener {
   #toldCodes = new Set();
   /** Promises of listen() and unlisten() that are not settled. */
   #awaited = 0;
-  /** @type {import('./index').NotificationMessage[]} */
+  /** @type {{ channel: string, payload: string, processId: number }[]} */
   #inbox = [];
   /** @type {{ subscriber: Subscriber, error: Error }[]} */
   #gaps = [];

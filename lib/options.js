@@ -66,9 +66,9 @@ const { warnOfUnknown } = require('./unknown-options');
  * @property {((client: any, callback: (error?: any) => void) => void) | undefined} verify the same
  * @property {((message: string, ...more: any[]) => void) | undefined} log
  * @property {PromiseConstructor | undefined} Promise
- * @property {(new (config: any) => import('./client').Client) | undefined} Client
+ * @property {(new (config: any) => any) | undefined} Client
  * @property {boolean} losesStatements a pooler was found that does not know prepared statements
- * @property {((side: object) => import('./client').Client) | undefined} [makeClient] set by a pool
+ * @property {((side: object) => any) | undefined} [makeClient] set by a pool
  *   whose clients are of a class of the user's
  *
  * @typedef {(parameters: object) =>

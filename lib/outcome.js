@@ -11,7 +11,14 @@ const { ConnectionError, DatabaseError } = require('./errors');
 /**
  * @typedef {import('./query').Query} Query
  * @typedef {import('./errors').Outcome} Outcome
- * @typedef {import('./transaction-scope').TransactionScope} TransactionScope
+ *
+ * What is known of a transaction(), or of a savepoint in one.
+ * @typedef {object} TransactionState
+ * @property {boolean} hasServerBegun
+ * @property {boolean} isLoose
+ * @property {boolean} isDoubtful
+ * @property {boolean} isCommitSent
+ * @property {Error | undefined} failure
  */
 
 const SYNTAX_ERROR = '42601';
@@ -105,7 +112,7 @@ function restrict(error, outcome) {
  * the server has said that it has begun the transaction: if BEGIN fails, what was sent behind it runs
  * without one. Nor where a text may have ended it (`isDoubtful`).
  * @param {Error} error
- * @param {TransactionScope} scope
+ * @param {TransactionState} scope
  */
 function tellInTransaction(error, scope) {
   if (!isSurelyOpen(scope)) return;
@@ -114,7 +121,7 @@ function tellInTransaction(error, scope) {
   }
 }
 
-/** @param {TransactionScope} scope */
+/** @param {TransactionState} scope */
 function isSurelyOpen({ hasServerBegun, isLoose, isDoubtful }) {
   return hasServerBegun && !isLoose && !isDoubtful;
 }
@@ -122,7 +129,7 @@ function isSurelyOpen({ hasServerBegun, isLoose, isDoubtful }) {
 /**
  * COMMIT was sent, and has failed.
  * @param {Error} error
- * @param {TransactionScope} scope
+ * @param {TransactionState} scope
  */
 function tellOfCommit(error, scope) {
   if (!isSurelyOpen(scope)) {
@@ -137,7 +144,7 @@ function tellOfCommit(error, scope) {
  * It was rolled back.
  * @template {Error} E
  * @param {E} error
- * @param {TransactionScope} scope
+ * @param {TransactionState} scope
  * @returns {E}
  */
 function tellOfRollback(error, scope) {

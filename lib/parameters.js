@@ -27,7 +27,7 @@ const PARAMETER_OVERHEAD = 20;
 const MAX_BATCH_SIZE = MAX_SIZE;
 const MAX_BATCH_UNITS = constants.MAX_STRING_LENGTH - (2 << 20);
 
-/** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
+/** @typedef {import('./tick-buffer').Parameter} Parameter */
 
 /**
  * @param {unknown} value

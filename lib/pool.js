@@ -6,7 +6,9 @@
 
 const { EventEmitter } = require('node:events');
 
-const { Batch, readBatch } = require('./batch');
+const { Batch } = require('./batch');
+const { Catalog } = require('./catalog');
+const { readBatch } = require('./read-batch');
 const { Client, POOL, readOptions, settingsOf, transactionsOf } = require('./client');
 const { watch } = require('./deadline');
 const { beginTraced } = require('./diagnostics');
@@ -63,7 +65,7 @@ class Pool extends EventEmitter {
   #hasEnded = false;
   /** @type {import('./errors').OptionError | undefined} why it cannot connect */
   #refusal;
-  #registry = new StatementRegistry();
+  #registry = new StatementRegistry(new Catalog());
   #dispatcher;
   #listener;
   /** @type {Pool | undefined} for the option `replicas` */

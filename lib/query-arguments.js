@@ -11,7 +11,7 @@ const { Query } = require('./query');
 const { StreamedQuery } = require('./streamed-query');
 
 /**
- * @typedef {(error: any, result?: any) => void} Callback
+ * @typedef {import('./query').Callback} Callback
  * @typedef {import('./query').Limits} Limits
  */
 

@@ -16,7 +16,6 @@ const { causeOf, messageOf } = require('./user-code');
 const { commandTags, notSentReason, phase } = require('./wire-format');
 
 /**
- * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./statement-cache').Statement} Statement
  * @typedef {import('./statement-registry').StatementInfo} StatementInfo
  * @typedef {import('./row-builder').TypeSource} TypeSource
@@ -32,9 +31,18 @@ const { commandTags, notSentReason, phase } = require('./wire-format');
  * When a caller gives up.
  * @typedef {{ signal?: AbortSignal | null, timeoutMillis?: number }} Limits
  *
+ * @typedef {(error: any, result?: any) => void} Callback
+ *
+ * How fast an execution is expected to be.
+ * @typedef {'fast' | 'slow' | 'unknown'} Pace
+ *
+ * What those who watch a query want to know of the connection that it is sent on.
+ * @typedef {{ processID: number, load: { sent: number } }} Carrier
+ *
  * @typedef {object} QueryObserver
- * @property {(connection: Connection) => void} sent
+ * @property {(connection: Carrier) => void} sent
  * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
+ * @property {QueryObserver} [next] is told by this one
  */
 
 /** For the driver's own. @type {QueryDefaults} */
@@ -60,7 +68,7 @@ class Query extends SlotEntry {
   parseFailed = false;
   /** What it was expected to cost the server when it was submitted, in ms. */
   expectedMillis = 0;
-  /** @type {import('./connection-load').Pace} */
+  /** @type {Pace} */
   pace = 'unknown';
   retried = false;
   /**
@@ -74,7 +82,7 @@ class Query extends SlotEntry {
   shape = undefined;
   /** @type {Error | undefined} why it is not to be sent at all */
   refusal = undefined;
-  /** @type {import('./query-arguments').Callback | undefined} */
+  /** @type {Callback | undefined} */
   callback = undefined;
   /** @type {Error | undefined} the first one */
   error = undefined;

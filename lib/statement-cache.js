@@ -23,7 +23,7 @@ class Statement {
   /** Executions in flight: it must not be closed. */
   users = 0;
   lastUsed = 0;
-  /** Whose Parse is under way in a batch, which fails with it. @type {import('./batch').Batch | undefined} */
+  /** Whose Parse is under way in a batch, which fails with it. @type {object | undefined} */
   batch = undefined;
   /** @type {import('./row-builder').Shape | undefined} columns, once it has returned rows */
   shape = undefined;

@@ -5,7 +5,6 @@
 // for each pool or lone client, kept bounded. Called by client.js and pool.js;
 // statement-cache.js holds what one connection has prepared.
 
-const { Catalog } = require('./catalog');
 const { callsKnownFunctionsOnly } = require('./known-functions');
 const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
 const { readStatements } = require('./split-statements');
@@ -33,6 +32,11 @@ const RESETS = /\b(?:reset|discard|default)\b/i;
 const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
 /**
+ * What the catalog of the database says about texts.
+ * @typedef {object} CatalogLike
+ * @property {import('./known-functions').CatalogNames | undefined} names
+ * @property {() => void} onSchemaChange
+ *
  * What a statement does to tables, as its command tag told: 'other' is not one
  * of the five that everybody uses. For 'read' that goes by its text, too: see onlyReads().
  * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
@@ -160,9 +164,8 @@ class StatementInfo {
   }
 }
 
+/** @template {CatalogLike} [C=any] */
 class StatementRegistry {
-  /** What the database makes of texts. */
-  catalog = new Catalog();
   /** What was prepared under another number is given up: the schema may have changed since. */
   schemaEpoch = 0;
   #doubts = 0;
@@ -171,6 +174,11 @@ class StatementRegistry {
   #length = 0;
   /** Texts that it has seen. */
   #count = 0;
+
+  /** @param {C} catalog what the database makes of texts */
+  constructor(catalog) {
+    this.catalog = catalog;
+  }
 
   /** @param {string} text @returns {StatementInfo} */
   find(text) {

@@ -9,7 +9,7 @@ const binding = require('./binding');
 const { assertThere, lengthOf } = require('./bytes');
 const { header, command, paramKind } = require('./wire-format');
 
-/** @typedef {import('./parameters').Parameter} Parameter */
+/** @typedef {string | number | Buffer | null} Parameter a number is a 32-bit integer */
 
 const INITIAL_INTS = 4096;
 const INITIAL_BYTES = 4096;

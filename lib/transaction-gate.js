@@ -13,7 +13,7 @@ const { readTransaction } = require('./transaction-options');
 
 /**
  * @typedef {import('./batch').Batch} Batch
- * @typedef {import('./client').Client} Client
+ * @typedef {import('./transaction').Speaker} Speaker
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('./query').Query} Query
  * @typedef {import('./statement-registry').StatementRegistry} StatementRegistry
@@ -45,7 +45,7 @@ class TransactionGate {
   #isLent = true;
 
   /**
-   * @param {Client} client
+   * @param {Speaker} client
    * @param {Connection} connection
    * @param {StatementRegistry} registry
    * @param {() => boolean} isWrapped whether somebody has wrapped query() of the client
@@ -90,7 +90,7 @@ class TransactionGate {
   /**
    * @template T
    * @param {Scope} scope
-   * @param {(client: Client) => T} statement
+   * @param {(client: Speaker) => T} statement
    */
   speak(scope, statement) {
     if (this.#isWrapped()) {

@@ -6,7 +6,11 @@
 const { escapeIdentifier, escapeLiteral } = require('./escape');
 
 /**
- * @typedef {import('./query-arguments').Callback} Callback
+ * What statements are asked of: a client.
+ * @typedef {Record<'query' | 'batch' | 'stream' | 'cursor' | 'copyFrom' | 'copyTo' | 'copyRows',
+ *   (...given: any[]) => any>} Speaker
+ *
+ * @typedef {import('./query').Callback} Callback
  * @typedef {import('./query').Limits} Limits
  */
 
@@ -101,7 +105,7 @@ class Transaction {
 
   /**
    * @template T
-   * @param {(client: import('./client').Client) => T} statement
+   * @param {(client: Speaker) => T} statement
    */
   #speak(statement) {
     return this.#scope.gate.speak(this.#scope, statement);

@@ -3,7 +3,7 @@
 // Behind paths/connection-parameters.js: what tools read of a connection string.
 
 const { parseOptions } = require('../options');
-const { toParameters } = require('./client-properties');
+const { toParameters } = require('../pg-parameters');
 
 class ConnectionParameters {
   /** @param {string | Record<string, any>} [config] */

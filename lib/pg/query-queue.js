@@ -15,7 +15,7 @@ const { afterDelivery } = require('../after-delivery');
  * promise it does not hide a rejection that nobody else handles.
  */
 class QueuedQuery {
-  /** @type {import('../diagnostics').TraceWriter | undefined} while somebody listens */
+  /** @type {import('../query').QueryObserver | undefined} while somebody listens */
   next;
   /** @type {Map<string | symbol, (value: any) => void>} */
   #listeners = new Map();
@@ -35,7 +35,7 @@ class QueuedQuery {
     return this;
   }
 
-  /** @param {import('../connection').Connection} connection */
+  /** @param {import('../query').Carrier} connection */
   sent(connection) {
     this.next?.sent(connection);
   }

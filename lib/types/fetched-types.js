@@ -11,12 +11,13 @@ const { OWN_LOOKUPS, TypeOverrides } = require('./type-overrides');
 
 /**
  * @typedef {import('./type-overrides').TypeSource} TypeSource
- * @typedef {import('../query').Query} Query
- * @typedef {import('../batch').Batch} Batch
  * @typedef {import('../result').Result} Result
  * @typedef {import('.').Parser} Parser
  *
  * @typedef {(text: string) => Promise<Result>} Ask
+ *
+ * A query, or a batch of some.
+ * @typedef {{ promise: Promise<any> } & ({ types: TypeSource } | { members: { types: TypeSource }[] })} Work
  */
 
 /** FirstNormalObjectId in PostgreSQL's access/transam.h: those below come with the server. */
@@ -96,7 +97,7 @@ class FetchedTypes extends TypeOverrides {
 
   /**
    * What a query or batch resolves to, with arrays of types that were not known yet when it was answered.
-   * @param {Query | Batch} work
+   * @param {Work} work
    * @param {Ask} ask
    */
   async complete(work, ask) {
@@ -151,7 +152,7 @@ function succeedsInTime(promise) {
 }
 
 /**
- * @param {Query | Batch} work
+ * @param {Work} work
  * @param {any} value that it resolves to
  * @returns {{ result: Result, types: TypeSource }[]} each with the parsers that it was read by
  */
