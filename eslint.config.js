@@ -87,7 +87,8 @@ module.exports = [
         'error',
         {
           selector: "NewExpression[callee.name='Promise'] > :function[params.length>1]",
-          message: 'The error would name no line of the caller: use Deferred of caller-stack.js.',
+          message:
+            'The error would name no line of the caller: use Deferred of lib/base/caller-stack.js.',
         },
       ],
     },
@@ -98,9 +99,9 @@ module.exports = [
       'bench/page/plots.js',
       'examples/http-server/page/*.mjs',
       'examples/http-server/screenshot.js',
-      'test/bench-report.test.js',
-      'test/experiments.test.js',
-      'test/live-page.test.js',
+      'test/project/bench-report.test.js',
+      'test/project/experiments.test.js',
+      'test/project/live-page.test.js',
       'test/support/live-page.js',
     ],
     languageOptions: { globals: globals.browser },

@@ -2,7 +2,7 @@
 'use strict';
 
 // `npx pg-conduit build`: compiles the addon where the package has no binary for the platform, from the
-// source of libpq that it carries (scripts/build.js). lib/binding.js tells people to run it.
+// source of libpq that it carries (scripts/build.js). lib/native/binding.js tells people to run it.
 
 const { parseArgs } = require('node:util');
 const { build } = require('../scripts/build.js');

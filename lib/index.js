@@ -2,11 +2,12 @@
 
 // What `require('pg-conduit')` gives. Exports only.
 
-const { Client } = require('./client');
 const {
   ConduitError,
   ConnectionError,
   DatabaseError,
+  escapeIdentifier,
+  escapeLiteral,
   OptionError,
   ParameterError,
   PoolError,
@@ -14,16 +15,12 @@ const {
   ResultError,
   StatementRefusedError,
   TransactionError,
-} = require('./errors');
-const { escapeIdentifier, escapeLiteral } = require('./escape');
-const PgConnection = require('./pg/connection');
-const { defaults } = require('./pg/defaults');
-const Query = require('./pg/query');
-const utils = require('./pg/utils');
+} = require('./base');
+const { Client } = require('./client');
+const { defaults } = require('./options');
+const { PgConnection, PgQuery: Query, utils } = require('./pg');
 const { Pool } = require('./pool');
-const { Result } = require('./result');
-const { types } = require('./types');
-const { TypeOverrides } = require('./types/type-overrides');
+const { Result, TypeOverrides, types } = require('./rows');
 
 module.exports = {
   Client,

@@ -158,7 +158,7 @@ function build({ ifNeeded, debug, sanitize, clean, verbose = false }) {
     jobs: process.env.JOBS || String(os.availableParallelism()),
   });
   if (!IS_CHECKOUT) {
-    // lib/binding.js looks in one place only.
+    // lib/native/binding.js looks in one place only.
     fs.mkdirSync(path.dirname(stampFile), { recursive: true });
     fs.copyFileSync(path.join(COPY, addon), path.join(ROOT, addon));
     fs.rmSync(COPY, { recursive: true });

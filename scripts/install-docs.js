@@ -2,7 +2,7 @@
 
 // How README.md and docs/getting-started.md tell people to install the driver, which differs until it is in npm's
 // registry. For a release: IS_PUBLISHED = true, then `node scripts/install-docs.js`, which rewrites the parts of the
-// pages between their marks. test/documentation.test.js compares them, release-check.js asks for the constant.
+// pages between their marks. test/project/documentation.test.js compares them, release-check.js asks for the constant.
 
 const fs = require('node:fs');
 const path = require('node:path');

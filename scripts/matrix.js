@@ -28,7 +28,7 @@ const SUPPORT = path.join('test', 'support');
 const TESTS = {
   core: ['--config', path.join(SUPPORT, 'core.mocharc.js')],
   short: ['--config', path.join(SUPPORT, 'matrix.mocharc.js')],
-  all: ['test/*.test.js', 'test/native/*.test.js'],
+  all: ['test/!(compat|consumers|fleet|install|long|types)/*.test.js'],
 };
 
 /**

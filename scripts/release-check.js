@@ -15,7 +15,7 @@ const { findTool } = require('./install-once');
 
 const ROOT = path.join(__dirname, '..');
 const SBOM = path.join(ROOT, 'build', 'sbom.cdx.json');
-const PATHS = path.join(ROOT, 'lib', 'pg', 'paths');
+const PATHS = path.join(ROOT, 'lib', 'paths');
 const WORKFLOWS = path.join(ROOT, '.github', 'workflows');
 
 /** Folders with a lock file. */

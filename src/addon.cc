@@ -1,4 +1,4 @@
-// Module init: what lib/binding.js sees.
+// Module init: what lib/native/binding.js sees.
 #include <napi.h>
 
 #include <string>

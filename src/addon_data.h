@@ -38,7 +38,7 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
   // loop polls, if kHeaderGathers says so.
   void Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard,
              Napi::Function end_tick);
-  // The memory that lib/tick-buffer.js writes commands and bytes to.
+  // The memory that lib/native/tick-buffer.js writes commands and bytes to.
   void SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes);
   // Hands the tick's commands to libpq.
   void ReadCommands() override;

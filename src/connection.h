@@ -1,4 +1,4 @@
-// The N-API edge of one connection: the object that lib/connection.js holds.
+// The N-API edge of one connection: the object that lib/connection/connection.js holds.
 // First a Connector, then a Pipeline. JavaScript closes it; the finalizer only frees
 // what is left of it.
 #pragma once

@@ -37,7 +37,7 @@ Connector::Progress Connector::Begin(const char* const* keywords, const char* co
   }
   if (conn_ == nullptr) return Fail("out of memory");
   // The only way to learn the SQLSTATE of a refused connection: it stands in
-  // the verbose message, which lib/connection-errors.js takes apart.
+  // the verbose message, which lib/connection/errors.js takes apart.
   PQsetErrorVerbosity(conn_.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
   return Advance(PQstatus(conn_.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED

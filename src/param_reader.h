@@ -1,5 +1,5 @@
 // The tick's command buffer -> libpq: reads the records that
-// lib/tick-buffer.js has written, checks every length, and hands each command
+// lib/native/tick-buffer.js has written, checks every length, and hands each command
 // to the pipeline of its connection. Owned by AddonData.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The numbers that C++ and JavaScript share: commands and parameters that go
 // down in one tick, events and cells that come up in one delivery.
-// lib/wire-format.js holds the same numbers; test/native/wire-format.test.js
+// lib/base/wire-format.js holds the same numbers; test/native/wire-format.test.js
 // compares the two.
 #pragma once
 

@@ -3,7 +3,7 @@
 // Properties of `pg`'s Client that tools read, and which are no part of our own API: tracing,
 // ORMs, poolers of their own. Defined on Client's prototype by client.js.
 
-const { toParameters } = require('../pg-parameters');
+const { toParameters } = require('../options');
 const { queueOf } = require('./query-queue');
 
 /**

@@ -2,8 +2,7 @@
 
 // Behind paths/connection-parameters.js: what tools read of a connection string.
 
-const { parseOptions } = require('../options');
-const { toParameters } = require('../pg-parameters');
+const { parseOptions, toParameters } = require('../options');
 
 class ConnectionParameters {
   /** @param {string | Record<string, any>} [config] */

@@ -4,7 +4,7 @@
 // wrapped its last element is that query, and tells them what becomes of it. Used by client.js.
 
 const { errorMonitor } = require('node:events');
-const { afterDelivery } = require('../after-delivery');
+const { afterDelivery } = require('../base');
 
 /**
  * @typedef {import('../query').Query} Query

@@ -4,7 +4,7 @@
 // is a submittable (submittable.js).
 
 const { EventEmitter } = require('node:events');
-const { Result } = require('../result');
+const { Result } = require('../rows');
 const { normalizeQueryConfig, prepareValue } = require('./utils');
 
 class Query extends EventEmitter {
@@ -67,7 +67,7 @@ class Query extends EventEmitter {
     else connection.sync();
   }
 
-  /** @param {{ fields: readonly import('../result').Field[] }} message */
+  /** @param {{ fields: readonly import('../rows').Field[] }} message */
   handleRowDescription({ fields }) {
     this.#keepsRows = this.callback !== undefined || this.listenerCount('row') === 0;
     this._result.addFields(fields);

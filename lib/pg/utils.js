@@ -2,9 +2,9 @@
 
 // What `pg` has under `utils` and `pg/lib/utils`, as far as others use it.
 
-const { escapeIdentifier, escapeLiteral } = require('../escape');
-const { defaults } = require('./defaults');
-const { prepareValue: prepare } = require('../types/prepare-value');
+const { escapeIdentifier, escapeLiteral } = require('../base');
+const { defaults } = require('../options');
+const { prepareValue: prepare } = require('../rows');
 
 /** By itself, with one argument: others give it to map(). @param {unknown} value */
 function prepareValue(value) {

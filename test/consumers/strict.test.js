@@ -50,7 +50,7 @@ for (const name of COMPILERS) {
       const compiler = await makeCompiler();
       assert.deepEqual(await compiler.compile(['written-for-pg.mts']), []);
       const ours = './node_modules/pg-conduit/lib';
-      const paths = { pg: [`${ours}/index.d.ts`], 'pg/lib/*': [`${ours}/pg/paths/*.d.ts`] };
+      const paths = { pg: [`${ours}/index.d.ts`], 'pg/lib/*': [`${ours}/paths/*.d.ts`] };
       assert.deepEqual(await compiler.compile(['written-for-pg.mts'], { paths }), []);
     });
   });

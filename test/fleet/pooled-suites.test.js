@@ -58,9 +58,12 @@ describe('through PgBouncer', function () {
       const pooler = await startPooler(server, kind, { poolMode, settings });
       try {
         const mocha = require.resolve('mocha/bin/mocha.js');
-        const { code, output } = await runNode([mocha, 'test/attribution.test.js', ...without], {
-          PG_CONDUIT_DATABASE_URL: pooler.connectionString,
-        });
+        const { code, output } = await runNode(
+          [mocha, 'test/client/attribution.test.js', ...without],
+          {
+            PG_CONDUIT_DATABASE_URL: pooler.connectionString,
+          },
+        );
         assert.equal(code, 0, quote(output));
       } finally {
         await pooler.stop();

@@ -1,4 +1,4 @@
-// Fuzz target: src/param_reader.cc. What lib/tick-buffer.js could have written
+// Fuzz target: src/param_reader.cc. What lib/native/tick-buffer.js could have written
 // must arrive at the pipeline as it was meant; any other ints, text and bytes
 // must be refused, or stay within their buffers. The pipeline is a recorder.
 // Built and run by scripts/fuzz.js.

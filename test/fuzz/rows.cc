@@ -1,6 +1,6 @@
 // Fuzz target: src/row_writer.cc and delivery.cc. Results of any shape, many in
 // one delivery, with values of all lengths about the limits of a chunk, are read
-// back as lib/delivery.js does it: each row must be where its event says, with
+// back as lib/native/delivery.js does it: each row must be where its event says, with
 // the values that went in. Built and run by scripts/fuzz.js, with a system libpq
 // for its PGresult.
 #include <fuzzer/FuzzedDataProvider.h>
@@ -121,7 +121,7 @@ ResultPtr MakeResult(FuzzedDataProvider* data, const std::vector<Column>& column
 
 using Shapes = std::map<int32_t, std::vector<Column>>;
 
-// lib/delivery.js, with the checks that it does without.
+// lib/native/delivery.js, with the checks that it does without.
 class Reader {
  public:
   Reader(const Delivery& delivery, Shapes* shapes)

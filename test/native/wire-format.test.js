@@ -1,12 +1,12 @@
 'use strict';
 
-// src/wire_format.h and lib/wire-format.js hold the same numbers twice: once
+// src/wire_format.h and lib/base/wire-format.js hold the same numbers twice: once
 // for C++, once for JavaScript.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
-const javaScript = require('../../lib/wire-format');
+const javaScript = require('../../lib/base/wire-format');
 
 const HEADER = path.join(__dirname, '..', '..', 'src', 'wire_format.h');
 

@@ -5,7 +5,7 @@
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');
-const { countSockets } = require('../../lib/stand-in');
+const { countSockets } = require('../../lib/connection/stand-in');
 const { THEMES, actionsFor, actionsOf, kindsFor } = require('./actions');
 const { checkSession } = require('./actions/sessions');
 const { Action } = require('./action');

@@ -6,5 +6,5 @@ process.env.PG_CONDUIT_FAULTS = 'full';
 
 module.exports = {
   ...require('../../.mocharc.json'),
-  spec: ['test/*-faults.test.js', 'test/network-*.test.js', 'test/event-loop.test.js'],
+  spec: ['*-faults', 'network-*', 'event-loop'].map((name) => `test/faults/${name}.test.js`),
 };

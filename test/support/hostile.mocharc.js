@@ -7,7 +7,7 @@ const core = require('./core.mocharc.js');
 
 module.exports = {
   ...core,
-  spec: ['hostile-answers', 'hostile-exchanges', 'damaged-dialogues'].map(
+  spec: ['faults/hostile-answers', 'faults/hostile-exchanges', 'faults/damaged-dialogues'].map(
     (name) => `test/${name}.test.js`,
   ),
   timeout: 300_000,

@@ -7,6 +7,6 @@ const core = require('./core.mocharc.js');
 
 module.exports = {
   ...core,
-  spec: [...core.spec, 'test/lifecycle.test.js'],
+  spec: [...core.spec, 'test/client/lifecycle.test.js'],
   timeout: 300_000,
 };

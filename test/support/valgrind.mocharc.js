@@ -4,14 +4,14 @@
 // not all of them can be had.
 
 const SPECS = [
-  'client',
-  'connecting',
-  'errors',
-  'healing',
-  'prepared-statements',
-  'queries',
-  'rows',
-  'streams',
+  'client/client',
+  'connection/connecting',
+  'base/errors',
+  'connection/healing',
+  'connection/prepared-statements',
+  'query/queries',
+  'rows/rows',
+  'query/streams',
 ];
 
 module.exports = {

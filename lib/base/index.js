@@ -1,0 +1,115 @@
+'use strict';
+
+// What everything else stands on: the classes of errors, and how one names a line of the caller's
+// (caller-stack.js); how code of the user's is called (user-code.js), and put off while answers are read
+// (after-delivery.js); bytes that callers give; the numbers that are shared with the addon (wire-format.js).
+
+const { afterDelivery, runDelivery } = require('./after-delivery');
+const { BytesGoneError, assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
+const { CallSite, Deferred, duringCall, rejection } = require('./caller-stack');
+const {
+  ConduitError,
+  ConnectionError,
+  DatabaseError,
+  OptionError,
+  ParameterError,
+  PoolError,
+  QueryAbortedError,
+  ResultError,
+  StatementRefusedError,
+  TransactionError,
+  copyError,
+  isFatal,
+  messageLength,
+  nameFields,
+} = require('./errors');
+const { escapeIdentifier, escapeLiteral } = require('./escape');
+const { HOOK_CODE, toConnectFailure, toFailure } = require('./hook-failure');
+const { TimeLimit } = require('./time-limit');
+const {
+  apart,
+  callApart,
+  callLocked,
+  causeOf,
+  emitApart,
+  lock,
+  messageOf,
+  throwLater,
+} = require('./user-code');
+const {
+  cellKind,
+  command,
+  commandTags,
+  event,
+  fieldBinaryDecodable,
+  flag,
+  header,
+  int8Mode,
+  notSentReason,
+  nullHigh,
+  paramKind,
+  phase,
+  shapeFieldInts,
+  unsafeIntegerHigh,
+} = require('./wire-format');
+
+/**
+ * @typedef {import('./errors').Outcome} Outcome
+ */
+
+module.exports = {
+  afterDelivery,
+  apart,
+  assertThere,
+  BytesGoneError,
+  callApart,
+  callLocked,
+  CallSite,
+  causeOf,
+  cellKind,
+  command,
+  commandTags,
+  ConduitError,
+  ConnectionError,
+  copyError,
+  DatabaseError,
+  Deferred,
+  duringCall,
+  emitApart,
+  escapeIdentifier,
+  escapeLiteral,
+  event,
+  fieldBinaryDecodable,
+  flag,
+  header,
+  HOOK_CODE,
+  int8Mode,
+  isBytes,
+  isFatal,
+  lengthOf,
+  lock,
+  messageLength,
+  messageOf,
+  nameFields,
+  notSentReason,
+  nullHigh,
+  OptionError,
+  ParameterError,
+  paramKind,
+  partOf,
+  phase,
+  PoolError,
+  QueryAbortedError,
+  rejection,
+  ResultError,
+  runDelivery,
+  shapeFieldInts,
+  StatementRefusedError,
+  throwLater,
+  TimeLimit,
+  toBytes,
+  toConnectFailure,
+  toFailure,
+  TransactionError,
+  unsafeIntegerHigh,
+};

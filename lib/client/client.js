@@ -1,0 +1,539 @@
+'use strict';
+
+// The face of one connection, in the shape of `pg`'s Client. Users make it, or
+// get it from pool.connect(); Pool makes one for each of its connections.
+
+const { EventEmitter } = require('node:events');
+
+const { Batch, beginTraced, Cursor, openStream, traceTransaction, watch } = require('../query');
+const { Catalog, Connection, OwnQuery } = require('../connection');
+const { readBatch } = require('./read-batch');
+const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
+const {
+  callApart,
+  ConnectionError,
+  copyError,
+  escapeIdentifier,
+  escapeLiteral,
+  messageLength,
+  nameFields,
+  OptionError,
+  ParameterError,
+} = require('../base');
+const { findHanded } = require('./handed-query');
+const { parseOptions } = require('../options');
+const { defineClientProperties, PgConnection, showQuery } = require('../pg');
+const {
+  answer,
+  callBack,
+  callBackEnd,
+  callbackError,
+  readQuery,
+  readStreamed,
+} = require('./query-arguments');
+const { textParsers, TypeOverrides } = require('../rows');
+const { StatementRegistry } = require('../statements');
+const { SubmittableConnection } = require('./submittable');
+const { TransactionGate } = require('../transaction');
+
+/**
+ * @typedef {import('../options').Settings} Settings
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../rows').TypeSource} TypeSource
+ * @typedef {import('./query-arguments').Callback} Callback
+ * @typedef {import('../query').Limits} Limits
+ *
+ * What the clients of one pool have in common; under POOL in their config.
+ * @typedef {object} PoolSide
+ * @property {Settings} settings
+ * @property {StatementRegistry} registry
+ * @property {(work: import('../query').Query | import('../query').Batch) => boolean} onUnsent
+ * @property {() => void} onSettled
+ * @property {() => void} [onReadOnly]
+ * @property {(error: Error) => void} onLost
+ * @property {() => void} onClosed
+ */
+
+const POOL = Symbol('pool');
+
+/** @type {(client: Client) => Connection} */
+let connectionOf;
+/** @type {(client: Client) => TransactionGate} */
+let transactionsOf;
+/** @type {(client: Client) => Settings} */
+let settingsOf;
+
+/**
+ * NotificationResponse with its length and process id, and an end behind each text.
+ * @param {{ channel: string, payload: string }} message
+ * @returns {number} bytes, the type apart
+ */
+function notificationLength({ channel, payload }) {
+  return 4 + 4 + Buffer.byteLength(channel) + 1 + Buffer.byteLength(payload) + 1;
+}
+
+class Client extends EventEmitter {
+  #connection;
+  /** Those of its settings, until it has parsers of its own. @type {import('../query').QueryDefaults} */
+  #defaults;
+  #settings;
+  /** @type {OptionError | undefined} why it cannot connect */
+  #refusal;
+  #hasConnected = false;
+  #hasEnded = false;
+  /** @type {Map<string, string>} texts of named statements */
+  #names = new Map();
+  /** @type {InstanceType<typeof PgConnection> | undefined} for those who ask for it */
+  #pgConnection = undefined;
+  #drainPending = false;
+  #transactions;
+
+  static {
+    connectionOf = (client) => client.#connection;
+    transactionsOf = (client) => client.#transactions;
+    settingsOf = (client) => client.#settings;
+  }
+
+  /**
+   * @param {string | Record<PropertyKey, any>} [config] connection string or
+   *   options; what is wrong with them rejects connect()
+   */
+  constructor(config) {
+    super();
+    /** @type {PoolSide | undefined} */
+    const pool = typeof config === 'object' && config !== null ? config[POOL] : undefined;
+    if (pool !== undefined) {
+      this.#settings = pool.settings;
+    } else {
+      const { settings, refusal } = readOptions(config);
+      this.#settings = settings;
+      this.#refusal = refusal;
+    }
+    this.#defaults = this.#settings;
+    const registry = pool?.registry ?? new StatementRegistry(new Catalog());
+    this.#connection = new Connection(this.#settings, registry, {
+      onUnsent: (work) => pool?.onUnsent(work) ?? false,
+      onSettled: () => {
+        pool?.onSettled();
+        this.#onSettled();
+      },
+      onReadOnly: () => pool?.onReadOnly?.(),
+      onLost: (error) => {
+        pool?.onLost(error);
+        // Without a listener the event would end the process; its queries know already.
+        if (this.listenerCount('error') > 0) this.#emitSoon('error', error);
+      },
+      onClosed: () => {
+        pool?.onClosed();
+        this.#emitSoon('end');
+      },
+      onNotice: (fields) =>
+        this.#emitSoon('notice', {
+          name: 'notice',
+          length: messageLength(fields),
+          message: fields.M,
+          ...nameFields(fields),
+        }),
+      onNotification: (message) =>
+        this.#emitSoon('notification', {
+          name: 'notification',
+          length: notificationLength(message),
+          ...message,
+        }),
+    });
+    const isWrapped = () => this.query !== plainQuery;
+    this.#transactions = new TransactionGate(this, this.#connection, registry, isWrapped);
+  }
+
+  /**
+   * Outside of the delivery that it comes from, which a listener that throws
+   * must not end; and before the promises that are settled in it.
+   * @param {string} event
+   * @param {any} [argument]
+   */
+  #emitSoon(event, argument) {
+    process.nextTick(() => this.emit(event, argument));
+  }
+
+  /** Process id of the server's backend, 0 before connect(). */
+  get processID() {
+    return this.#connection.processID;
+  }
+
+  /**
+   * @param {(error: any, client?: Client) => void} [callback]
+   * @returns {Promise<this> | undefined} nothing with a callback
+   */
+  connect(callback) {
+    if (callback !== undefined && typeof callback !== 'function') {
+      return this.#own(Promise.reject(callbackError('connect()')));
+    }
+    const connected = this.#connect();
+    if (callback === undefined) return this.#own(connected);
+    callBack(connected, callback, null);
+    return undefined;
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} promise
+   */
+  #own(promise) {
+    const Own = this.#settings.Promise;
+    return Own === undefined ? promise : Own.resolve(promise);
+  }
+
+  /** What tells of the server's parameters, as `pg` has it. */
+  get connection() {
+    this.#pgConnection ??= new PgConnection();
+    return this.#pgConnection;
+  }
+
+  async #connect() {
+    if (this.#refusal !== undefined) throw copyError(this.#refusal);
+    if (this.#hasConnected) {
+      throw new ConnectionError('Client has already been connected. You cannot reuse a client.', {
+        hint: 'make a new one',
+      });
+    }
+    this.#hasConnected = true;
+    await this.#connection.connect();
+    await this.#fetchTypes();
+    this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
+    // It is connected, whatever a listener throws.
+    callApart(() => this.emit('connect'));
+    return this;
+  }
+
+  /**
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
+   * @param {readonly unknown[] | Callback} [values]
+   * @param {Callback | Limits | null} [third] a callback, or when to give up
+   * @returns {Promise<any> | undefined} nothing with a callback
+   */
+  query(text, values, third) {
+    const isWrapped = this.query !== plainQuery;
+    if (typeof text === 'object' && typeof text?.submit === 'function') {
+      if (isWrapped) showQuery(this, text);
+      return this.#serve(text, values, third);
+    }
+    const handed = isWrapped ? findHanded(text, this) : undefined;
+    if (handed !== undefined) return handed.take(text, values, third);
+    const query = readQuery(this.#nameOnly(text), values, third, this.#defaults);
+    if (isWrapped) showQuery(this, query);
+    this.#begin(query, this.#refuse(query));
+    this.#complete(query);
+    return answer(query, this.#settings.Promise, null);
+  }
+
+  async #fetchTypes() {
+    try {
+      await this.#settings.fetchedTypes?.fetchOnce(this.#ask);
+    } catch (error) {
+      this.#connection.destroy();
+      throw error;
+    }
+  }
+
+  /** For the driver itself, past what a transaction lets through. @param {string} text */
+  #ask = (text) => {
+    const query = new OwnQuery(text);
+    this.#connection.submit(query);
+    return query.promise;
+  };
+
+  /** @param {Query | Batch} work */
+  #complete(work) {
+    const { fetchedTypes } = this.#settings;
+    if (fetchedTypes !== undefined) work.promise = fetchedTypes.complete(work, this.#ask);
+  }
+
+  /** @param {any} config that may have the name of a statement in place of its text */
+  #nameOnly(config) {
+    if (typeof config !== 'object' || config === null || config.text !== undefined) return config;
+    const text = this.#names.get(config.name);
+    return text === undefined ? config : { ...config, text };
+  }
+
+  /**
+   * @param {any} submittable that has submit(connection)
+   * @param {any} values or the callback
+   * @param {Callback | Limits | null} [third]
+   */
+  #serve(submittable, values, third) {
+    const given = typeof values === 'function' ? values : third;
+    if (typeof given === 'function') submittable.callback ??= given;
+    const { _result: result } = submittable;
+    if (result && !result._types) result._types = textParsers(this.#defaults);
+    new SubmittableConnection(submittable, {
+      begin: (query) => this.#begin(query, this.#refuse(query)),
+      giveUp: this.#giveUp,
+      end: () => this.end(),
+      statements: this.connection.parsedStatements,
+    }).start();
+    return submittable;
+  }
+
+  /**
+   * Statements behind one Sync: one transaction, and one round trip. All are
+   * committed and their results given out, or none.
+   * @param {readonly (string | Record<string, any>)[]} queries texts, or
+   *   { text, values, name, rowMode, types, prepare }
+   * @param {Limits | null} [options]
+   * @returns {Promise<import('../rows').Result[]>} in their order
+   */
+  batch(queries, options) {
+    const batch = readBatch(queries, this.#defaults, options);
+    const refusal =
+      this.#transactions.admit(batch) ??
+      batch.refusal ??
+      batch.members.map((query) => this.#refuse(query)).find((error) => error !== undefined);
+    this.#begin(batch, refusal);
+    this.#complete(batch);
+    return batch.promise;
+  }
+
+  /**
+   * @param {Query | Batch} work
+   * @param {Error | undefined} refusal
+   */
+  #begin(work, refusal) {
+    // A batch of nothing.
+    if (work.isSettled) return;
+    const { query_timeout: millis } = this.#settings;
+    const late = refusal ?? watch(work, millis, (error) => this.#connection.giveUp(work, error));
+    beginTraced(work, () => {
+      if (late !== undefined) work.reject(late);
+      else if (work instanceof Batch) this.#connection.submitBatch(work);
+      else this.#connection.submit(work);
+    });
+  }
+
+  /** @param {Query} query */
+  #refuse(query) {
+    if (this.#refusal !== undefined) return copyError(this.#refusal);
+    const refusal = this.#transactions.admit(query) ?? query.refusal;
+    if (refusal !== undefined) return refusal;
+    if (query.name === undefined || this.#claimName(query, query.name)) return undefined;
+    return new ParameterError(
+      `Prepared statements must be unique - '${query.name}' was used for a different statement`,
+    );
+  }
+
+  /** @param {Query} query @param {string} name */
+  #claimName(query, name) {
+    const { text } = query;
+    const known = this.#names.get(name);
+    if (known !== undefined) return known === text;
+    this.#names.set(name, text);
+    // A text that does not parse leaves it to another; of one that is never prepared nobody tells which it was.
+    query.onceSettled(() => {
+      const { parseFailed, hasFailed, info } = query;
+      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#names.delete(name);
+    });
+    return true;
+  }
+
+  /**
+   * BEGIN travels with the first statement, COMMIT follows when the function is
+   * done, ROLLBACK when it throws.
+   * @template T
+   * @param {import('../transaction').Body<T>} fn gets the transaction, which takes its statements
+   * @param {Record<string, any>} [options] isolationLevel, readOnly, deferrable, retry
+   * @returns {Promise<T>} what the function returns
+   */
+  async transaction(fn, options) {
+    if (this.#refusal !== undefined) throw copyError(this.#refusal);
+    return traceTransaction(options, () => this.#transactions.run(fn, options));
+  }
+
+  /**
+   * The rows as they come, with the server stopped while nobody reads them.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
+   * @param {readonly unknown[]} [values]
+   * @param {import('../query').StreamOptions | null} [options]
+   * @returns {import('../query').RowStream}
+   */
+  stream(text, values, options) {
+    const query = readStreamed(text, values, options, this.#defaults);
+    return openStream(query, options, this.#giveUp, () => this.#submit(query));
+  }
+
+  /**
+   * The rows, so many at a time.
+   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
+   * @param {readonly unknown[]} [values]
+   * @param {{ signal?: AbortSignal | null } | null} [options]
+   */
+  cursor(text, values, options) {
+    const query = readStreamed(text, values, options, this.#defaults);
+    const cursor = new Cursor(query, this.#giveUp);
+    this.#submit(query);
+    return cursor;
+  }
+
+  /**
+   * @param {string} text COPY … FROM STDIN
+   * @returns {CopyFrom} finishes when the server has taken it all
+   */
+  copyFrom(text) {
+    const query = readCopy('in', text, this.#defaults);
+    return this.#openCopyFrom(query);
+  }
+
+  /** @param {import('../copy').CopyQuery} query */
+  #openCopyFrom(query) {
+    return new CopyFrom(query, this.#giveUp, () => this.#submit(query));
+  }
+
+  /**
+   * Rows into a table, by COPY.
+   * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
+   * @param {readonly string[]} columns
+   * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
+   * @param {unknown[]} more nothing
+   * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
+   */
+  copyRows(table, columns, rows, ...more) {
+    const face = {
+      submit: this.#submit.bind(this),
+      open: this.#openCopyFrom.bind(this),
+      isOrdered: true,
+    };
+    return copyRows(face, table, columns, rows, ...more);
+  }
+
+  /**
+   * @param {string} text COPY … TO STDOUT
+   * @returns {CopyTo}
+   */
+  copyTo(text) {
+    const query = readCopy('out', text, this.#defaults);
+    return new CopyTo(query, this.#giveUp, () => this.#submit(query));
+  }
+
+  /** @param {Query} query */
+  #submit(query) {
+    const refusal = this.#refuse(query);
+    beginTraced(query, () => {
+      if (refusal !== undefined) query.reject(refusal);
+      else this.#connection.submit(query);
+    });
+  }
+
+  #giveUp = (
+    /** @type {Query} */ query,
+    /** @type {import('../base').QueryAbortedError} */ reason,
+  ) => {
+    if (!query.isSettled) this.#connection.giveUp(query, reason);
+  };
+
+  /**
+   * Asks the server to cancel what it runs for this client. Whatever that is,
+   * its promise rejects then (code 57014), unless it was quicker.
+   * @returns {Promise<void>} nothing can be hit by it any more
+   */
+  async cancel() {
+    try {
+      await this.#connection.cancel();
+    } catch (error) {
+      // Others may have asked for the same one.
+      throw copyError(/** @type {Error} */ (error));
+    }
+  }
+
+  #onSettled() {
+    if (this.#drainPending || this.#connection.inFlight > 0) return;
+    if (this.listenerCount('drain') === 0) return;
+    this.#drainPending = true;
+    setImmediate(() => {
+      this.#drainPending = false;
+      if (this.#connection.inFlight === 0 && !this.#hasEnded) this.emit('drain');
+    });
+  }
+
+  /**
+   * Finishes what is in flight, then closes the connection.
+   * @param {(error?: any) => void} [callback]
+   * @returns {Promise<void> | undefined} nothing with a callback
+   */
+  end(callback) {
+    this.#hasEnded = true;
+    const ended = this.#connection.end();
+    if (typeof callback !== 'function') return this.#own(ended);
+    callBackEnd(ended, callback);
+    return undefined;
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.end();
+  }
+
+  /**
+   * A parser of this client alone.
+   * @param {number} oid
+   * @param {any} format 'text', or the parser
+   * @param {any} [parser]
+   */
+  setTypeParser(oid, format, parser) {
+    if (this.#defaults === this.#settings) {
+      this.#defaults = { ...this.#settings, types: new TypeOverrides(this.#settings.types) };
+    }
+    /** @type {TypeOverrides} */ (this.#defaults.types).setTypeParser(oid, format, parser);
+  }
+
+  /** @param {number} oid @param {'text' | 'binary'} [format] */
+  getTypeParser(oid, format) {
+    return this.#defaults.types.getTypeParser(oid, format);
+  }
+
+  /** @param {string} text */
+  escapeIdentifier(text) {
+    return escapeIdentifier(text);
+  }
+
+  /** @param {string} text */
+  escapeLiteral(text) {
+    return escapeLiteral(text);
+  }
+
+  /** Keeps the process alive while it is connected, which is the default. */
+  ref() {
+    this.#connection.setLoopRef(true);
+  }
+
+  unref() {
+    this.#connection.setLoopRef(false);
+  }
+}
+
+/**
+ * @param {any} config
+ * @returns {{ settings: Settings, refusal?: OptionError }}
+ */
+function readOptions(config) {
+  try {
+    return { settings: parseOptions(config) };
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    return { settings: parseOptions({}), refusal: error };
+  }
+}
+
+/** Ours: what stands in its place later is somebody's wrapper. */
+const plainQuery = Client.prototype.query;
+
+defineClientProperties(Client.prototype, connectionOf, settingsOf);
+
+module.exports = {
+  Client,
+  POOL,
+  connectionOf,
+  plainQuery,
+  settingsOf,
+  transactionsOf,
+  readOptions,
+};
+
+// Tracing tools know the class of `pg` by the path of this file, and wrap what its prototype has.
+Object.assign(module.exports, { prototype: Client.prototype });

@@ -1,0 +1,62 @@
+'use strict';
+
+// The options onConnect and verify: what the user does with a new connection of a pool, before others
+// have it. Called by pool/member.js.
+
+const { ConnectionError, toFailure } = require('../base');
+
+/**
+ * @param {import('./client').Client} client
+ * @param {import('../connection').Connection} connection the client's
+ * @param {import('../options').Settings} settings
+ * @returns {Promise<void>} rejects, with the connection closed, if it is not to be used
+ */
+async function setUpSession(client, connection, { onConnect, verify }) {
+  if (onConnect === undefined && verify === undefined) return;
+  try {
+    await callHook('onConnect', () => onConnect?.(client));
+    if (verify !== undefined) await callHook('verify', () => callVerify(verify, client));
+    if (connection.state !== 'ready') {
+      throw new ConnectionError('Connection terminated unexpectedly', {
+        detail: 'it was closed during onConnect or verify',
+      });
+    }
+    if (connection.transactionStatus > 0) {
+      throw new ConnectionError('onConnect or verify has left a transaction open', {
+        hint: 'await its COMMIT there',
+      });
+    }
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {() => unknown} hook
+ */
+async function callHook(name, hook) {
+  try {
+    await hook();
+  } catch (error) {
+    throw toFailure(error, name);
+  }
+}
+
+/**
+ * The first answer counts: the callback's, or that it has thrown, also as an async function.
+ * @param {NonNullable<import('../options').Settings['verify']>} verify
+ * @param {import('./client').Client} client
+ * @returns {Promise<void>}
+ */
+function callVerify(verify, client) {
+  // eslint-disable-next-line no-restricted-syntax -- the user says why
+  return new Promise((resolve, reject) => {
+    /** @type {unknown} */
+    const returned = verify(client, (error) => (error ? reject(error) : resolve()));
+    Promise.resolve(returned).catch(reject);
+  });
+}
+
+module.exports = { setUpSession };

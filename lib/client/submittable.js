@@ -1,0 +1,306 @@
+'use strict';
+
+// Objects with submit(connection), as `pg` takes them: pg-cursor, pg-query-stream, its Query. They
+// speak the protocol's messages to a connection; here that is one of these, which serves them from
+// a cursor of ours. Made by client.js.
+
+const { EventEmitter } = require('node:events');
+const {
+  afterDelivery,
+  callApart,
+  CallSite,
+  ParameterError,
+  StatementRefusedError,
+} = require('../base');
+const { Cursor, OWN_DEFAULTS, StreamedQuery } = require('../query');
+const { classifyStatement, splitStatements } = require('../statements');
+const { readQuery } = require('./query-arguments');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../rows').Result} Result
+ * @typedef {import('../rows').Field} Field
+ *
+ * What is called of a submittable, as far as it has it.
+ * @typedef {object} Submittable
+ * @property {string} [text]
+ * @property {(connection: any) => Error | null | void} submit
+ * @property {(message: { fields: readonly Field[] }) => void} [handleRowDescription]
+ * @property {(message: { fields: (string | null)[] }) => void} [handleDataRow]
+ * @property {(connection: any) => void} [handlePortalSuspended]
+ * @property {(message: { text: string }, connection: any) => void} [handleCommandComplete]
+ * @property {(connection: any) => void} [handleEmptyQuery]
+ * @property {(connection: any) => void} [handleReadyForQuery]
+ * @property {(error: Error, connection: any) => void} [handleError]
+ *
+ * Who has the connection.
+ * @typedef {object} Face
+ * @property {(query: Query) => void} begin submits it, or rejects it
+ * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} giveUp
+ * @property {() => void} end
+ * @property {Record<string, string>} statements texts by their names
+ */
+
+/** Rows that are passed on together where all are asked for. */
+const BATCH_SIZE = 256;
+
+/** Values are passed on as the server writes them: submittables parse for themselves. */
+const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
+
+/** Tells of its columns as soon as they are known. */
+class DescribedQuery extends StreamedQuery {
+  /** @type {((fields: readonly Field[]) => void) | undefined} */
+  onDescribed = undefined;
+
+  /** @override @param {Parameters<StreamedQuery['addRows']>} parameters */
+  addRows(...parameters) {
+    const { onDescribed } = this;
+    this.onDescribed = undefined;
+    const [{ fields }] = parameters;
+    if (onDescribed !== undefined) afterDelivery(() => onDescribed(fields));
+    super.addRows(...parameters);
+  }
+}
+
+/** What a submittable takes for the connection of `pg`. */
+class SubmittableConnection extends EventEmitter {
+  #submittable;
+  #face;
+  /** @type {string | undefined} */
+  #text = undefined;
+  /** @type {string | undefined} */
+  #name = undefined;
+  /** @type {unknown[]} */
+  #values = [];
+  #isSimple = false;
+  #isDescribed = false;
+  /** It was told of its end. */
+  #isOver = false;
+  #hasFailed = false;
+  /** @type {DescribedQuery | Query | undefined} */
+  #query = undefined;
+  /** @type {Cursor | undefined} */
+  #cursor = undefined;
+  /** Where there is no cursor, which has its own. @type {CallSite | undefined} */
+  #callSite = undefined;
+  /** Messages that were not served yet. @type {(() => Promise<void>)[]} */
+  #messages = [];
+  #isServing = false;
+
+  /** Some write together what they write. */
+  stream = { cork() {}, uncork() {} };
+
+  /** @param {Submittable} submittable @param {Face} face */
+  constructor(submittable, face) {
+    super();
+    this.#submittable = submittable;
+    this.#face = face;
+    this.parsedStatements = face.statements;
+    this.submittedNamedStatements = face.statements;
+  }
+
+  /** Lets it say what it wants, and begins that. */
+  start() {
+    const refusal = this.#submit();
+    if (refusal !== undefined) {
+      process.nextTick(() => this.#fail(refusal));
+      return;
+    }
+    const options = { text: this.#text, values: this.#values, name: this.#name };
+    const config = { ...options, types: AS_TEXT, rowMode: 'array' };
+    if (this.#isSimple) {
+      const query = readQuery(config, undefined, undefined, OWN_DEFAULTS);
+      this.#query = query;
+      this.#callSite = new CallSite();
+      this.#messages.unshift(() => this.#serveSimple(query));
+    } else {
+      const query = readQuery(config, undefined, undefined, OWN_DEFAULTS, DescribedQuery);
+      query.onDescribed = (fields) => this.#describe(fields);
+      this.#query = query;
+      this.#cursor = new Cursor(query, this.#face.giveUp);
+    }
+    // It may fail while nothing is asked of it.
+    this.#query.promise.catch((error) => {
+      if (!this.#isServing) this.#fail(error);
+    });
+    this.#face.begin(this.#query);
+    this.#serve();
+  }
+
+  /** @returns {Error | undefined} */
+  #submit() {
+    const { text } = this.#submittable;
+    if (typeof text === 'string' && classifyStatement(text).kind === 'copy') {
+      return new StatementRefusedError(
+        'pg-copy-streams speaks to the socket, which is not there: use client.copyFrom(text), a Writable, ' +
+          'and client.copyTo(text), a Readable',
+      );
+    }
+    const refusal = this.#submittable.submit(this);
+    if (refusal) return refusal;
+    if (this.#text !== undefined) return undefined;
+    return new ParameterError('what has a submit() function must send a query in it');
+  }
+
+  // --- What the submittable sends ---------------------------------------------------
+
+  /** @param {{ text: string, name?: string }} message */
+  parse({ text, name }) {
+    this.#text = text;
+    if (!name) return;
+    this.#name = name;
+    this.#face.statements[name] = text;
+  }
+
+  /** @param {{ statement?: string, values?: unknown[] | null, valueMapper?: (value: unknown) => unknown }} message */
+  bind({ statement, values, valueMapper }) {
+    if (this.#text === undefined && statement) {
+      this.#name = statement;
+      this.#text = this.#face.statements[statement];
+    }
+    this.#values = valueMapper ? (values ?? []).map((value) => valueMapper(value)) : (values ?? []);
+  }
+
+  /** @param {string} text */
+  query(text) {
+    this.#text = text;
+    // One by itself gives its rows as they come.
+    this.#isSimple = splitStatements(text).length > 1;
+    if (!this.#isSimple) this.execute();
+    this.sync();
+  }
+
+  describe() {}
+  flush() {}
+  sendCopyFail() {}
+
+  /** @param {{ rows?: number }} [message] none: all of them */
+  execute({ rows = 0 } = {}) {
+    this.#push(() => this.#serveExecute(rows));
+  }
+
+  /** @param {{ type: string }} message */
+  close({ type }) {
+    if (type === 'P') this.#push(() => this.#serveClose());
+  }
+
+  sync() {
+    this.#push(() => this.#serveSync());
+  }
+
+  end() {
+    this.#face.end();
+  }
+
+  // --- What it gets -----------------------------------------------------------------
+
+  /** @param {() => Promise<void>} message */
+  #push(message) {
+    this.#messages.push(message);
+    // In submit() nothing is begun yet.
+    if (this.#query !== undefined || this.#hasFailed) this.#serve();
+  }
+
+  async #serve() {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let next = this.#messages.shift(); next !== undefined; next = this.#messages.shift()) {
+      try {
+        await next();
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    this.#isServing = false;
+  }
+
+  /** @param {any} error */
+  #fail(error) {
+    if (this.#hasFailed || this.#isOver) return;
+    this.#hasFailed = true;
+    this.#callSite?.nameIn(error);
+    callApart(() => this.#submittable.handleError?.(error, this));
+  }
+
+  /** @param {readonly Field[]} fields */
+  #describe(fields) {
+    if (this.#isDescribed || this.#hasFailed) return;
+    this.#isDescribed = true;
+    callApart(() => {
+      this.#submittable.handleRowDescription?.({ fields });
+      this.emit('rowDescription', { fields });
+    });
+  }
+
+  /** @param {readonly (string | null)[][]} rows */
+  #pass(rows) {
+    for (const fields of rows) callApart(() => this.#submittable.handleDataRow?.({ fields }));
+  }
+
+  /** @param {number} count 0: all rows */
+  async #serveExecute(count) {
+    const cursor = /** @type {Cursor} */ (this.#cursor);
+    if (this.#hasFailed) return;
+    const size = count || BATCH_SIZE;
+    let rows = await cursor.read(size);
+    this.#pass(rows);
+    while (count === 0 && rows.length === size) {
+      rows = await cursor.read(size);
+      this.#pass(rows);
+    }
+    if (rows.length === size) {
+      callApart(() => this.#submittable.handlePortalSuspended?.(this));
+      return;
+    }
+    const query = /** @type {Query} */ (this.#query);
+    const result = await query.promise;
+    if (result === undefined || this.#isOver) return;
+    if (!this.#isDescribed) callApart(() => this.emit('noData'));
+    this.#complete(result);
+  }
+
+  /** @param {Result} result */
+  #complete({ command, rowCount }) {
+    const { tag } = /** @type {Query} */ (this.#query);
+    callApart(() => {
+      if (command === null) {
+        this.#submittable.handleEmptyQuery?.(this);
+        return;
+      }
+      const count = rowCount === null ? '' : ` ${rowCount}`;
+      const text = command === 'INSERT' ? `INSERT 0${count}` : tag || `${command}${count}`;
+      this.#submittable.handleCommandComplete?.({ text }, this);
+    });
+  }
+
+  /** @param {Query} query */
+  async #serveSimple(query) {
+    const value = await query.promise;
+    for (const result of Array.isArray(value) ? value : [value]) {
+      if (result.fields.length > 0) {
+        this.#isDescribed = false;
+        this.#describe(result.fields);
+      }
+      this.#pass(result.rows);
+      this.#complete(result);
+    }
+  }
+
+  async #serveClose() {
+    await this.#cursor?.close();
+    // pg-cursor sends no Sync behind an error, and waits for what has come already.
+    if (this.#isOver) callApart(() => this.emit('readyForQuery'));
+  }
+
+  async #serveSync() {
+    await this.#cursor?.close();
+    const isFirst = !this.#isOver && !this.#hasFailed;
+    this.#isOver = true;
+    callApart(() => {
+      if (isFirst) this.#submittable.handleReadyForQuery?.(this);
+      this.emit('readyForQuery');
+    });
+  }
+}
+
+module.exports = { SubmittableConnection };

@@ -1,0 +1,242 @@
+'use strict';
+
+// What the catalog of a database says about texts that seem to do nothing but read:
+// which names mean something else there, and which relations make the locks of a text
+// depend on its values. Asked in the background once two queries meet that it alone
+// keeps from sharing a Sync, and asked again. Owned by statements/registry.js, used by
+// sync-candidates.js.
+
+const { afterDelivery, DatabaseError } = require('../base');
+const { OWN_DEFAULTS, Query, watch } = require('../query');
+const { KNOWN_NAMES } = require('../statements');
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('../statements').CatalogNames} CatalogNames
+ */
+
+/** An answer is not believed for longer: others create functions too. */
+const MAX_AGE_MILLIS = 60_000;
+/** When an answer is older it is asked for again, if it is still of use. */
+const RENEW_MILLIS = MAX_AGE_MILLIS / 2;
+/** DDL that goes on and on does not make us ask more often. */
+const PAUSE_MILLIS = 1000;
+/** The server does not let us ask, or is not PostgreSQL. */
+const PAUSE_REFUSED_MILLIS = 300_000;
+const PATIENCE_MILLIS = 10_000;
+
+/** FirstNormalObjectId in PostgreSQL's access/transam.h: what has a lower oid comes with the server. */
+const FIRST_OWN_OID = 16384;
+
+/**
+ * A function is harmless if it comes with the server and is in our list, immutable, or what an operator or a cast of
+ * the server's calls; of others only those of extensions that are not volatile, and what the server makes for a range
+ * type. The label of an application's own function is not believed: `stable` does not keep PL/pgSQL from calling
+ * set_config() or pg_notify().
+ *
+ * - isStrange: an operator, a cast, a type, a domain or the order of a type calls one that is not
+ * - calls: names of such functions that hide what is in our list
+ * - attributes: names of all that have one argument: `t.f` calls f(t)
+ * - relations: views and tables whose rules or policies call one; those whose partitions or children are locked
+ *   depending on values; foreign tables, whose locks are another server's; and all views of these
+ */
+const LOOK_UP = `
+with recursive harmful_oids as (
+  select oid from pg_catalog.pg_proc
+  except all (
+    select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and provolatile = 'i'
+    union
+    select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = any ($1::text[])
+    union
+    select oprcode from pg_catalog.pg_operator where oid < ${FIRST_OWN_OID}
+    union
+    select castfunc from pg_catalog.pg_cast where oid < ${FIRST_OWN_OID}
+    union
+    select p.oid from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang
+    where p.oid >= ${FIRST_OWN_OID} and p.provolatile = 'i' and l.lanname = 'internal' and p.prokind = 'f'
+    union
+    select p.oid from pg_catalog.pg_proc p join pg_catalog.pg_depend d on d.objid = p.oid
+    where p.oid >= ${FIRST_OWN_OID} and p.provolatile <> 'v'
+      and d.classid = 'pg_catalog.pg_proc'::regclass and d.deptype = 'e'
+  )
+), harmful as (
+  select p.oid, p.proname, p.pronargs, p.pronargdefaults
+  from pg_catalog.pg_proc p join harmful_oids h on h.oid = p.oid
+), expressions as (
+  select 'relation' as kind, r.ev_class as oid, r.ev_action::text as tree
+  from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type = '1'
+  union all
+  select 'relation', p.polrelid, p.polqual::text from pg_catalog.pg_policy p
+  union all
+  select 'type', c.contypid, c.conbin::text
+  from pg_catalog.pg_constraint c where c.oid >= ${FIRST_OWN_OID} and c.contypid <> 0
+), callers as (
+  select distinct e.kind, e.oid from expressions e,
+    pg_catalog.regexp_matches(e.tree, ':\\w*(?:funcid|fnoid|tsmhandler) ([0-9]+)', 'g') m
+  where m[1]::oid in (select oid from harmful)
+), uses as (
+  select d.refobjid as used, r.ev_class as oid
+  from pg_catalog.pg_depend d join pg_catalog.pg_rewrite r on r.oid = d.objid
+  where d.classid = 'pg_catalog.pg_rewrite'::regclass and d.refclassid = 'pg_catalog.pg_class'::regclass
+  union
+  select d.refobjid, p.polrelid
+  from pg_catalog.pg_depend d join pg_catalog.pg_policy p on p.oid = d.objid
+  where d.classid = 'pg_catalog.pg_policy'::regclass and d.refclassid = 'pg_catalog.pg_class'::regclass
+), special as (
+  select c.oid from pg_catalog.pg_class c where c.relkind in ('p', 'f')
+  union
+  select i.inhparent from pg_catalog.pg_inherits i
+  union
+  select c.oid from callers c where c.kind = 'relation'
+  union
+  select u.oid from special s join uses u on u.used = s.oid
+)
+select pg_catalog.json_build_object(
+  'isStrange', exists (select from callers where kind = 'type')
+    or exists (select from pg_catalog.pg_operator
+      where oid >= ${FIRST_OWN_OID} and oprcode in (select oid from harmful))
+    or exists (select from pg_catalog.pg_cast
+      where oid >= ${FIRST_OWN_OID} and castfunc in (select oid from harmful))
+    or exists (select from pg_catalog.pg_amproc
+      where oid >= ${FIRST_OWN_OID} and amproc in (select oid from harmful))
+    or exists (select from pg_catalog.pg_range, pg_catalog.unnest(array[rngcanonical::oid, rngsubdiff]) f
+      where rngtypid >= ${FIRST_OWN_OID} and f in (select oid from harmful))
+    or exists (select from pg_catalog.pg_type t, pg_catalog.unnest(array[t.typinput::oid, t.typoutput,
+        t.typreceive, t.typsend, t.typmodin, t.typmodout]) f
+      where t.oid >= ${FIRST_OWN_OID} and f >= ${FIRST_OWN_OID} and f in (select oid from harmful)),
+  'calls', array(select distinct proname::text from harmful
+    where oid >= ${FIRST_OWN_OID} and proname = any ($1::text[]) order by 1),
+  'attributes', array(select distinct proname::text from harmful
+    where pronargs > 0 and pronargs - pronargdefaults <= 1 order by 1),
+  'relations', array(select distinct c.relname::text
+    from special s join pg_catalog.pg_class c on c.oid = s.oid where c.relkind <> 'I' order by 1)
+)::text as found`;
+
+const PARAMETERS = [`{${KNOWN_NAMES.map((name) => name.toLowerCase()).join(',')}}`];
+
+/** Nobody's parsers are called with it. */
+const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
+
+/** @param {string[]} names */
+function upperCased(names) {
+  return new Set(names.map((name) => name.toUpperCase()));
+}
+
+/** @param {string} found @returns {CatalogNames} */
+function readNames(found) {
+  const { isStrange, calls, attributes, relations } = JSON.parse(found);
+  return {
+    isStrange,
+    calls: upperCased(calls),
+    attributes: upperCased(attributes),
+    relations: upperCased(relations),
+  };
+}
+
+class Catalog {
+  /** What is known now; read for each query. @type {CatalogNames | undefined} */
+  names = undefined;
+  /** The last answer. @type {{ names: CatalogNames, text: string, askedAt: number } | undefined} */
+  #last = undefined;
+  #isAsking = false;
+  #notBefore = -Infinity;
+  /** Counts what makes the answer to an earlier question worthless. */
+  #epoch = 0;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer = undefined;
+
+  /**
+   * When `names` are not known: asks for them if they are of use.
+   * @param {Connection} connection that others share
+   * @param {boolean} isOfUse
+   * @returns {CatalogNames | undefined}
+   */
+  find(connection, isOfUse) {
+    const now = performance.now();
+    const last = this.#last;
+    if (last !== undefined && now - last.askedAt < MAX_AGE_MILLIS) {
+      this.#know(last, MAX_AGE_MILLIS, now);
+      this.#ask(connection, now);
+      return this.names;
+    }
+    this.#last = undefined;
+    if (isOfUse) this.#ask(connection, now);
+    return undefined;
+  }
+
+  /** Somebody has committed DDL, or may have. */
+  onSchemaChange() {
+    ++this.#epoch;
+    this.#last = undefined;
+    this.names = undefined;
+  }
+
+  /**
+   * @param {{ names: CatalogNames, text: string, askedAt: number }} answer
+   * @param {number} ageMillis until which it is used without another look
+   * @param {number} now performance.now()
+   */
+  #know(answer, ageMillis, now) {
+    this.#last = answer;
+    this.names = answer.names;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(
+      () => {
+        this.names = undefined;
+      },
+      answer.askedAt + ageMillis - now,
+    );
+    this.#timer.unref();
+  }
+
+  /** @param {Connection} connection @param {number} now performance.now() */
+  #ask(connection, now) {
+    if (this.#isAsking || now < this.#notBefore) return;
+    this.#isAsking = true;
+    this.#notBefore = now + PAUSE_MILLIS;
+    // Whoever made it necessary is just being sent.
+    afterDelivery(() => this.#send(connection));
+  }
+
+  /** @param {Connection} connection */
+  #send(connection) {
+    if (connection.state !== 'ready' || !connection.isShared) {
+      this.#isAsking = false;
+      return;
+    }
+    const query = new Query(
+      LOOK_UP,
+      PARAMETERS,
+      { prepare: false, syncGroup: 'off', types: AS_TEXT },
+      OWN_DEFAULTS,
+    );
+    const epoch = this.#epoch;
+    const askedAt = performance.now();
+    watch(query, PATIENCE_MILLIS, (error) => {
+      if (query.connection === undefined) query.reject(error);
+      else query.connection.giveUp(query, error);
+    });
+    query.promise
+      .then(({ rows: [{ found }] }) => this.#learn(found, epoch, askedAt))
+      .catch((error) => this.#onFailed(error));
+    connection.submit(query);
+  }
+
+  /** @param {string} text @param {number} epoch @param {number} askedAt */
+  #learn(text, epoch, askedAt) {
+    this.#isAsking = false;
+    if (epoch !== this.#epoch) return;
+    // As a rule nothing has changed, and no text has to be looked at again.
+    const names = this.#last?.text === text ? this.#last.names : readNames(text);
+    this.#know({ names, text, askedAt }, RENEW_MILLIS, performance.now());
+  }
+
+  /** Nothing is known then, or what was until it is too old. @param {unknown} error */
+  #onFailed(error) {
+    this.#isAsking = false;
+    const millis = error instanceof DatabaseError ? PAUSE_REFUSED_MILLIS : PAUSE_MILLIS;
+    this.#notBefore = performance.now() + millis;
+  }
+}
+
+module.exports = { Catalog, MAX_AGE_MILLIS };

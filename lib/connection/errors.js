@@ -1,0 +1,382 @@
+'use strict';
+
+// Why a connection could not be made, or is gone. libpq tells the first in one
+// text, which is taken apart here; the addon asks for verbose messages, so that
+// what the server said stands there with its SQLSTATE. Used by connection.js
+// and handshake.js.
+
+const os = require('node:os');
+const {
+  ConnectionError,
+  DatabaseError,
+  HOOK_CODE,
+  PoolError,
+  StatementRefusedError,
+} = require('../base');
+
+// "FATAL:  28P01: password authentication failed for user "x"", perhaps after
+// 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
+// are DETAIL, HINT and LOCATION. The severity is in the server's language.
+const SERVER_SAID = /(?:^|failed: )([^\n:]+): {2}([0-9A-Z]{5}): (.*)$/m;
+const DETAIL = /^DETAIL: {2}(.*)$/m;
+const HINT = /^HINT: {2}(.*)$/m;
+const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
+
+const TERMINATED = 'Connection terminated';
+const UNEXPECTED = 'Connection terminated unexpectedly';
+const EXPIRED = 'timeout expired';
+/** Characters of a statement that an error names. */
+const MAX_TEXT = 60;
+
+/** @type {(keyof typeof STRERROR)[]} */
+const ERRNO_NAMES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'EACCES',
+  'EPIPE',
+];
+
+// What strerror() says for them; libpq's messages end in it.
+const STRERROR = Object.freeze({
+  ECONNREFUSED: 'Connection refused',
+  ECONNRESET: 'Connection reset by peer',
+  ETIMEDOUT: 'Connection timed out',
+  EHOSTUNREACH: 'No route to host',
+  ENETUNREACH: 'Network is unreachable',
+  ENOENT: 'No such file or directory',
+  EACCES: 'Permission denied',
+  EPIPE: 'Broken pipe',
+});
+
+const PASSWORD_ADVICE =
+  'check user and password; in a URL write the password as encodeURIComponent() gives it';
+
+const WHAT_TO_DO = Object.freeze({
+  '28P01': PASSWORD_ADVICE,
+  28000: 'check the user, and pg_hba.conf of the server',
+  '3D000': 'check the name of the database, or create it with createdb',
+  53300: 'the server has no connection left: lower the max of the pools, or use a pooler',
+});
+
+/** Of PgBouncer, which says so in English everywhere. */
+const STARTUP_PARAMETER = /^unsupported startup parameter/;
+const NO_STARTUP_PARAMETER =
+  'a pooler takes no such settings at the start of a session (options, statement_timeout, …): set them ' +
+  'for the role (ALTER ROLE … SET …) or by SET LOCAL in transactions. In ignore_startup_parameters ' +
+  'of PgBouncer they are passed over, without effect';
+
+const NO_PASSWORD = 'no password supplied, and the server asks for one';
+const NO_STRING = 'Password must be a string';
+
+/** No connection that is as safe as was asked for. */
+const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
+
+// What libpq says when it, or the server, turns the other side's certificate or protocol down. An
+// end of file in the middle of a handshake is a lost connection, and no such thing.
+const TLS_REFUSED =
+  /does not support SSL|SSL error: (?!unexpected eof)|certificate|private key file|channel binding/i;
+
+/** @type {[RegExp, string][]} */
+const TLS_ADVICE = [
+  [
+    /certificate verify failed/,
+    "give the server's authority in ssl.ca (or sslrootcert), and look at the dates of the certificates",
+  ],
+  [/does not match host name/, 'connect by that name, or give it as ssl.servername'],
+  [/could not load private key file/, 'if it is encrypted, give sslpassword'],
+];
+
+// One for each address that was tried; those of a name stand in parentheses behind it.
+const ATTEMPT =
+  /connection to server (?:at "([^"]*)"(?: \(([^)]*)\))?, port (\d+)|on socket "([^"]*)") failed: (.*)/g;
+
+/**
+ * @param {string} text
+ * @returns {keyof typeof STRERROR | undefined} the name of the system's error that it ends in
+ */
+function errnoName(text) {
+  return ERRNO_NAMES.find((name) => text.includes(STRERROR[name]));
+}
+
+/**
+ * @param {string} text libpq's
+ * @returns {ConnectionError | undefined} as Node says it, if the system has refused each address
+ */
+function refusedError(text) {
+  const errors = [...text.matchAll(ATTEMPT)].map(([, host, hostaddr, port, path, reason]) => {
+    const code = errnoName(reason);
+    if (code === undefined) return undefined;
+    const address = path ?? hostaddr ?? host;
+    const place = path === undefined ? `${address}:${port}` : path;
+    const errno = -os.constants.errno[code];
+    return new ConnectionError(`connect ${code} ${place}`, {
+      code,
+      detail: text,
+      errno,
+      syscall: 'connect',
+      address,
+      port: path === undefined ? Number(port) : undefined,
+    });
+  });
+  const [first] = errors;
+  if (first === undefined || errors.includes(undefined)) return undefined;
+  if (errors.length === 1) return first;
+  const { errno, syscall, code } = first;
+  // What `pg` has for several addresses is an AggregateError, without a message.
+  return new ConnectionError(errors.map((error) => error?.message).join(', '), {
+    code,
+    detail: text,
+    errno,
+    syscall,
+    errors: /** @type {Error[]} */ (errors),
+  });
+}
+
+/**
+ * @param {string} text libpq's, of a connection that was there
+ * @returns {ConstructorParameters<typeof ConnectionError> | undefined} the arguments of its error, as
+ *   Node says it, if the system has ended it
+ */
+function brokenBySystem(text) {
+  const code = errnoName(text);
+  if (code === undefined) return undefined;
+  const syscall = code === 'EPIPE' ? 'write' : 'read';
+  const errno = -os.constants.errno[code];
+  return [`${syscall} ${code}`, { code, detail: text, errno, syscall }];
+}
+
+/**
+ * @param {string} message libpq's
+ * @returns {DatabaseError | ConnectionError}
+ */
+function connectError(message) {
+  const text = message.trim();
+  const said = SERVER_SAID.exec(text);
+  if (said !== null) {
+    const location = LOCATION.exec(text);
+    /** @type {Record<string, string>} */
+    const fields = { S: said[1], C: said[2], M: said[3] };
+    const detail = DETAIL.exec(text)?.[1];
+    const advice = STARTUP_PARAMETER.test(said[3])
+      ? NO_STARTUP_PARAMETER
+      : /** @type {any} */ (WHAT_TO_DO)[said[2]];
+    const hint = HINT.exec(text)?.[1] ?? advice;
+    if (detail !== undefined) fields.D = detail;
+    if (hint !== undefined) fields.H = hint;
+    if (location !== null) {
+      [, fields.R, fields.F, fields.L] = location;
+    }
+    return new DatabaseError(fields);
+  }
+  if (text.includes('no password supplied')) {
+    return new ConnectionError(NO_PASSWORD, {
+      detail: text,
+      hint: 'give it in the connection string, in the option password, in PGPASSWORD or in ~/.pgpass',
+    });
+  }
+  if (text.includes('does not support SSL')) {
+    return new ConnectionError('The server does not support SSL connections', {
+      code: TLS_CODE,
+      detail: text,
+      hint: "turn on the server's ssl setting",
+    });
+  }
+  if (TLS_REFUSED.test(text)) {
+    const advice = TLS_ADVICE.find(([pattern]) => pattern.test(text))?.[1];
+    return new ConnectionError(advice === undefined ? text : `${text}: ${advice}`, {
+      code: TLS_CODE,
+    });
+  }
+  const refused = refusedError(text);
+  if (refused !== undefined) return refused;
+  const broken = brokenBySystem(text);
+  if (broken !== undefined) return new ConnectionError(...broken);
+  if (!text.includes('server closed the connection unexpectedly')) return new ConnectionError(text);
+  return new ConnectionError(UNEXPECTED, { detail: text });
+}
+
+/** SQLSTATEs of a server that may take connections a little later. */
+const TRANSIENT_STATES = new Set(['57P03', '57P01', '57P02', '53300', '53400']);
+
+/**
+ * @param {any} error of a failed attempt to connect
+ * @returns {boolean} whether the same attempt may succeed later
+ */
+function isTransient(error) {
+  if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
+  return (
+    error instanceof ConnectionError &&
+    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code)) &&
+    ![NO_PASSWORD, NO_STRING].includes(error.message)
+  );
+}
+
+/** A password function gave something else. */
+function noStringError() {
+  return new ConnectionError(NO_STRING, {
+    hint: 'the password function must return one, or a promise of one',
+  });
+}
+
+/**
+ * The server has not answered while a connection was made.
+ * @param {number} millis
+ * @param {string} option that sets them
+ */
+function expiredError(millis, option) {
+  return new ConnectionError(EXPIRED, {
+    code: 'ETIMEDOUT',
+    detail: `no connection within ${millis} ms (${option})`,
+    syscall: 'connect',
+  });
+}
+
+/**
+ * Somebody has waited for a pool's connection as long as `connectionTimeoutMillis` allows. If the server has
+ * refused connections meanwhile, the message is the reason, as in `pg`.
+ * @param {object} wait
+ * @param {number} wait.millis
+ * @param {any} wait.reason why the last attempt to make a connection has failed, if it has
+ * @param {string} wait.message that of `pg` if the server has not refused
+ * @param {string} wait.silent begins the detail then
+ * @param {string} wait.refused begins the detail if it has
+ */
+function waitedError({ millis, reason, message, silent, refused }) {
+  const isRefused = reason !== undefined && reason.message !== EXPIRED;
+  const limit = `within ${millis} ms (connectionTimeoutMillis)`;
+  return new PoolError(isRefused ? reason.message : message, 'ERR_PG_CONDUIT_POOL_TIMEOUT', {
+    detail: `${isRefused ? refused : silent} ${limit}`,
+    hint: isRefused ? reason.hint : undefined,
+    cause: reason,
+  });
+}
+
+/**
+ * The connection was lost with a query in flight, or idle.
+ * @param {boolean} wasEnding somebody here wanted it
+ * @param {string} message libpq's
+ * @param {Error | undefined} cause what the server said last
+ * @param {import('../base').Outcome} outcome
+ */
+function lostError(wasEnding, message, cause, outcome) {
+  const detail = cause?.message ?? message.trim().split('\n')[0];
+  const broken = wasEnding || cause !== undefined ? undefined : brokenBySystem(detail);
+  if (broken !== undefined) return new ConnectionError(broken[0], { ...broken[1], outcome });
+  return new ConnectionError(wasEnding ? TERMINATED : UNEXPECTED, {
+    code: 'ECONNRESET',
+    detail: detail === '' ? undefined : detail,
+    cause,
+    outcome,
+  });
+}
+
+/**
+ * The server does not answer a statement of the driver's own.
+ * @param {string} text
+ * @param {number} millis
+ */
+function silentError(text, millis) {
+  const what =
+    text === '' ? 'a Sync' : text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return new ConnectionError(UNEXPECTED, {
+    code: 'ETIMEDOUT',
+    detail: `the server has not answered ${what} within ${millis} ms`,
+    hint: 'the option query_timeout sets this time',
+    outcome: 'not-run',
+  });
+}
+
+/**
+ * The server has ended the session, and said so to whom this is for. As in `pg` that is the server's
+ * own error, and yet a lost connection.
+ * @param {DatabaseError} said
+ * @param {import('../base').Outcome} outcome
+ */
+function endedByServerError(said, outcome) {
+  const error = new ConnectionError(said.message, { cause: said });
+  return Object.assign(error, said, { outcome });
+}
+
+/**
+ * A query came when there was no connection any more.
+ * @param {Error | undefined} failure why it is closed
+ */
+function closedError(failure) {
+  if (failure === undefined) return new ConnectionError('Client was closed and is not queryable');
+  return new ConnectionError('Client has encountered a connection error and is not queryable', {
+    code: /** @type {any} */ (failure).code,
+    detail: [failure.message, /** @type {any} */ (failure).detail].filter(Boolean).join(': '),
+    cause: failure,
+  });
+}
+
+/** It is closed before it was made. */
+function terminatedError() {
+  return new ConnectionError(TERMINATED);
+}
+
+/**
+ * A statement brought a shared connection into a transaction, past the check of its text. It may have
+ * ended one in the same way, so that what came before it lasts.
+ */
+function poisonedError() {
+  return new ConnectionError(
+    'a statement began a transaction on a connection that others share; the connection was ' +
+      'closed and everything in the transaction rolled back: use pool.connect() for transactions',
+    { outcome: 'unknown' },
+  );
+}
+
+/** An answer within a Sync that several share is not whole, so that the next ones may be those of others. */
+function mismatchError() {
+  return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
+}
+
+/** An event of the connection could not be taken in. @param {unknown} cause */
+function faultError(cause) {
+  return new ConnectionError(
+    'an answer of the server could not be taken in, which is a fault of pg-conduit; the connection was closed',
+    { cause, outcome: 'unknown' },
+  );
+}
+
+/**
+ * A text of several statements left a transaction open that nobody can end.
+ * @param {import('../base').Outcome} outcome
+ */
+function openTransactionError(outcome) {
+  return new ConnectionError(
+    'the text has opened a transaction and not ended it; it was rolled back: add COMMIT to the ' +
+      'text, or use pool.connect()',
+    { outcome },
+  );
+}
+
+/** A text of several statements has a COPY among them. */
+function copyAmongError() {
+  return new StatementRefusedError(
+    'COPY FROM STDIN and COPY TO STDOUT cannot stand among other statements: use copyFrom() and copyTo()',
+  );
+}
+
+module.exports = {
+  connectError,
+  closedError,
+  copyAmongError,
+  endedByServerError,
+  expiredError,
+  faultError,
+  lostError,
+  mismatchError,
+  noStringError,
+  poisonedError,
+  silentError,
+  terminatedError,
+  waitedError,
+  isTransient,
+  openTransactionError,
+};

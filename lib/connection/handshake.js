@@ -1,0 +1,100 @@
+'use strict';
+
+// The way from settings to a connection: names resolved, password asked, libpq
+// started, a time limit over all of it. Used by connection.js, which passes on
+// what the addon reports.
+
+const { CallSite, Deferred, TimeLimit, toFailure } = require('../base');
+const { toParameters } = require('../options');
+const { connectError, expiredError, noStringError } = require('./errors');
+const { resolveHosts } = require('./resolve-hosts');
+
+class Handshake {
+  /** @type {Deferred<void>} */
+  #outcome = new Deferred(new CallSite());
+  /** @type {TimeLimit[]} */
+  #limits = [];
+  #isOver = false;
+
+  /**
+   * @param {import('../native').NativeConnection} native
+   * @param {import('../options').Settings} settings
+   */
+  constructor(native, settings) {
+    this.#expectWithin(settings.connectionTimeoutMillis, 'connectionTimeoutMillis');
+    this.#start(native, settings).catch((error) => this.fail(error));
+  }
+
+  /** @returns {Promise<void>} rejects with a ConnectionError or DatabaseError, or with what a hook has thrown */
+  get done() {
+    return this.#outcome.promise;
+  }
+
+  /** @param {number} millis 0: no limit @param {string} option */
+  #expectWithin(millis, option) {
+    if (millis === 0) return;
+    const limit = new TimeLimit(millis, () => this.fail(expiredError(millis, option)));
+    this.#limits.push(limit);
+  }
+
+  /**
+   * @param {import('../native').NativeConnection} native
+   * @param {import('../options').Settings} settings
+   */
+  async #start(native, settings) {
+    const { conninfo, password, connectTimeoutSeconds } = settings;
+    const { files, servername } = settings.tls;
+    const resolved = await resolveHosts(conninfo, servername);
+    if (password !== undefined) {
+      const answer = await askPassword(password, toParameters(settings));
+      if (answer) resolved.password = answer;
+    }
+    // It may have been given up meanwhile.
+    if (this.#isOver) return;
+    // libpq leaves this limit to those who drive its connecting. It knows no way on to the next address
+    // either, so that all of them have the time of all of them.
+    const addresses = (resolved.hostaddr ?? resolved.host ?? '').split(',').length;
+    this.#expectWithin(connectTimeoutSeconds * addresses * 1000, 'connect_timeout');
+    native.connect(
+      Object.keys(resolved),
+      Object.values(resolved),
+      Object.keys(files),
+      Object.values(files),
+      settings.scramMaxIterations,
+    );
+  }
+
+  succeed() {
+    this.#end();
+    this.#outcome.resolve();
+  }
+
+  /** @param {string | Error} reason an error, or what libpq says */
+  fail(reason) {
+    this.#end();
+    this.#outcome.reject(typeof reason === 'string' ? connectError(reason) : reason);
+  }
+
+  #end() {
+    this.#isOver = true;
+    for (const limit of this.#limits) limit.cancel();
+  }
+}
+
+/**
+ * @param {import('../options').AskPassword} password
+ * @param {object} parameters where it is for
+ * @returns {Promise<string | null | undefined>} nothing: there is none, or it stands in the password file
+ */
+async function askPassword(password, parameters) {
+  let value;
+  try {
+    value = await password(parameters);
+  } catch (error) {
+    throw toFailure(error, 'the password function');
+  }
+  if (value === undefined || value === null || typeof value === 'string') return value;
+  throw noStringError();
+}
+
+module.exports = { Handshake };

@@ -1,0 +1,52 @@
+'use strict';
+
+// Statements of the driver's own that settle no promise: what asks for a setting, what closes a prepared
+// statement. Made by outbox.js and prepared-statements.js.
+
+const { afterDelivery } = require('../base');
+const { SlotEntry } = require('../native');
+const { ownTypes } = require('../rows');
+
+class Housekeeping extends SlotEntry {
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {string} text
+   * @param {() => void} [onAnswered] after its delivery
+   * @param {(row: any[]) => void} [onRow] the first one
+   */
+  constructor(connection, text, onAnswered, onRow) {
+    super();
+    this.connection = connection;
+    this.text = text;
+    this.onAnswered = onAnswered;
+    this.onRow = onRow;
+    connection.housekeepingSent();
+  }
+
+  /** @override */
+  get isOwn() {
+    return true;
+  }
+
+  /** @override @param {Parameters<SlotEntry['addRows']>} parameters */
+  addRows(...[shape, cells, chunk, cell, count]) {
+    if (this.onRow === undefined || count === 0) return;
+    /** @type {any[][]} */
+    const rows = [];
+    try {
+      shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
+    } catch {
+      // Of a server that answers something else nothing is believed.
+      return;
+    }
+    this.onRow(rows[0]);
+  }
+
+  /** @override @param {number} transactionStatus */
+  synced(transactionStatus) {
+    this.connection.housekeepingSynced(transactionStatus);
+    if (this.onAnswered !== undefined) afterDelivery(this.onAnswered);
+  }
+}
+
+module.exports = { Housekeeping };

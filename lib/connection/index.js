@@ -1,0 +1,13 @@
+'use strict';
+
+// One connection to the server: admits queries, decides what is sent and when (outbox.js, sync-groups.js), which
+// prepared statement a query executes (prepared-statements.js), what becomes of those that are answered
+// (answers.js), and how it is made, cancelled and closed.
+
+const { Catalog } = require('./catalog');
+const { Connection } = require('./connection');
+const { isTransient, waitedError } = require('./errors');
+const { OwnQuery, ownMillis } = require('./own-statements');
+const { countShown } = require('./stand-in');
+
+module.exports = { Catalog, Connection, countShown, isTransient, ownMillis, OwnQuery, waitedError };

@@ -1,0 +1,114 @@
+'use strict';
+
+// The driver's own statements (BEGIN, COMMIT, savepoints, what resets a session, what closes a prepared
+// statement) and their deadline. Callers have theirs in deadline.js; no caller can set one for these.
+// connection.js has one OwnDeadline for each connection and gives the connection up when it has passed.
+
+const { TimeLimit } = require('../base');
+const { entryAt } = require('../native');
+const { OWN_DEFAULTS, Query } = require('../query');
+
+/**
+ * The deadline where `query_timeout` sets none. These statements neither wait for locks nor work for
+ * long, but some of them may wait at a pooler for a session of the server: PgBouncer and RDS Proxy end
+ * that wait after 120 s.
+ */
+const OWN_STATEMENT_MILLIS = 150_000;
+
+/** As a rule not prepared, so that it never fails for the sake of a lost statement. */
+class OwnQuery extends Query {
+  /** Without `query_timeout` it has no deadline. */
+  mayTakeLong = false;
+
+  /** @param {string} text @param {{ rowMode?: 'array', prepare?: boolean }} [options] */
+  constructor(text, options) {
+    super(text, [], { prepare: false, ...options }, OWN_DEFAULTS);
+  }
+
+  /** @override */
+  get isOwn() {
+    return true;
+  }
+}
+
+/** @param {number} queryMillis the option query_timeout, 0: none */
+function ownMillis(queryMillis) {
+  return queryMillis > 0 ? queryMillis : OWN_STATEMENT_MILLIS;
+}
+
+/**
+ * The clock of a statement runs while the server has nothing else to do for the connection: not while
+ * the statement waits here, or behind a long statement of the caller's.
+ *
+ * One timer for a connection, armed when a statement of our own is sent and looking only at what the
+ * server is to answer next. If that is no statement of our own, none of them can be due before a whole
+ * period has passed.
+ */
+class OwnDeadline {
+  #connection;
+  #head;
+  #queryMillis;
+  #onSilent;
+  /** @type {TimeLimit | undefined} */
+  #limit = undefined;
+  #isOver = false;
+
+  /**
+   * @param {{ isShared: boolean, inFlight: number }} connection
+   * @param {() => { slot: number, millis: number } | undefined} head what the server is to answer next
+   * @param {number} queryMillis the option query_timeout, 0: none
+   * @param {(text: string, millis: number) => void} onSilent is called once
+   */
+  constructor(connection, head, queryMillis, onSilent) {
+    this.#connection = connection;
+    this.#head = head;
+    this.#queryMillis = queryMillis;
+    this.#onSilent = onSilent;
+  }
+
+  /** A statement of our own is on its way. */
+  watch() {
+    if (this.#limit === undefined && !this.#isOver) this.#arm(ownMillis(this.#queryMillis));
+  }
+
+  /** The connection is closed. */
+  stop() {
+    this.#isOver = true;
+    this.#limit?.cancel();
+  }
+
+  /** @param {number} millis */
+  #arm(millis) {
+    // The socket decides whether the process has something to wait for.
+    this.#limit = new TimeLimit(millis, () => this.#check()).unref();
+  }
+
+  #check() {
+    this.#limit = undefined;
+    if (this.#isOver) return;
+    const head = this.#head();
+    if (head === undefined && this.#connection.inFlight === 0) return;
+    const limit = head === undefined ? Infinity : this.#limitOf(head.slot);
+    const left = head === undefined ? Infinity : limit - head.millis;
+    if (left > 0) {
+      this.#arm(Math.ceil(Math.min(left, ownMillis(this.#queryMillis))));
+      return;
+    }
+    const entry = head && entryAt(head.slot);
+    this.stop();
+    this.#onSilent(entry !== undefined && 'text' in entry ? String(entry.text) : '', limit);
+  }
+
+  /** @param {number} slot @returns {number} milliseconds, Infinity for what is not ours */
+  #limitOf(slot) {
+    const entry = entryAt(slot);
+    // A Sync that nobody waits for is ours.
+    if (entry !== undefined && !entry.isOwn) return Infinity;
+    // Its neighbours may have more time than `query_timeout` says.
+    if (this.#connection.isShared) return Math.max(this.#queryMillis, OWN_STATEMENT_MILLIS);
+    if (this.#queryMillis === 0 && entry instanceof OwnQuery && entry.mayTakeLong) return Infinity;
+    return ownMillis(this.#queryMillis);
+  }
+}
+
+module.exports = { OwnDeadline, OwnQuery, OWN_STATEMENT_MILLIS, ownMillis };

@@ -1,0 +1,64 @@
+'use strict';
+
+// Which queries of one connection may share a Sync with others of their text: those
+// that are known to be cheap and, unless the caller wants more, to do nothing but
+// read. Owned by outbox.js.
+
+const { ticks } = require('../native');
+const { MAX_MEMBER_BYTES, MAX_MEMBER_MILLIS } = require('./sync-groups');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../statements').StatementInfo} StatementInfo
+ */
+
+class SyncCandidates {
+  #connection;
+  #settings;
+  #catalog;
+  /** The last query that only the catalog may have kept from sharing its Sync. @type {StatementInfo | undefined} */
+  #lonely = undefined;
+  #tick = 0;
+
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {import('../options').Settings} settings
+   * @param {import('./catalog').Catalog} catalog
+   */
+  constructor(connection, settings, catalog) {
+    this.#connection = connection;
+    this.#settings = settings;
+    this.#catalog = catalog;
+  }
+
+  /** @param {Query} query that is about to be sent */
+  take(query) {
+    const { info, size } = query;
+    const mode = query.syncGroup ?? this.#settings.syncGroup;
+    if (mode === 'off' || !this.#connection.isShared) return false;
+    if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
+    if (info.usesAlone > 0) {
+      --info.usesAlone;
+      return false;
+    }
+    if (info.averageMillis > MAX_MEMBER_MILLIS || size > MAX_MEMBER_BYTES) return false;
+    return mode === 'all' || this.#onlyReads(info);
+  }
+
+  /** @param {StatementInfo} info of a text that seems to */
+  #onlyReads(info) {
+    const names = this.#catalog.names ?? this.#findNames(info);
+    return names !== undefined && info.onlyReads(names);
+  }
+
+  /** @param {StatementInfo} info */
+  #findNames(info) {
+    const tick = ticks.current();
+    const isOfUse = this.#lonely === info && this.#tick === tick;
+    this.#lonely = info;
+    this.#tick = tick;
+    return this.#catalog.find(this.#connection, isOfUse);
+  }
+}
+
+module.exports = { SyncCandidates };

@@ -1,0 +1,34 @@
+'use strict';
+
+// Down to the addon and up from it: what is sent in one turn of the event loop goes through one buffer
+// (tick-buffer.js), and what has arrived comes back in one call (delivery.js), by the numbers of slots.
+
+require('./delivery');
+const binding = require('./binding');
+const {
+  SlotEntry,
+  addConnection,
+  entryAt,
+  freeSlot,
+  newConnectionId,
+  removeConnection,
+  takeSlot,
+} = require('./slots');
+const ticks = require('./tick-buffer');
+
+/**
+ * @typedef {import('./binding').NativeConnection} NativeConnection
+ * @typedef {import('./tick-buffer').Parameter} Parameter
+ */
+
+module.exports = {
+  addConnection,
+  binding,
+  entryAt,
+  freeSlot,
+  newConnectionId,
+  removeConnection,
+  SlotEntry,
+  takeSlot,
+  ticks,
+};

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/client`.
+
+module.exports = require('../client').Client;

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/connection-parameters`.
+
+module.exports = require('../pg').ConnectionParameters;

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/connection`.
+
+module.exports = require('../pg').PgConnection;

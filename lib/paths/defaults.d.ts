@@ -1,0 +1,5 @@
+// Types of `pg-conduit/lib/defaults`, which is `pg/lib/defaults` where this stands in the place of `pg`.
+
+import { defaults } from '../index.js';
+
+export = defaults;

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/defaults`.
+
+module.exports = require('../options').defaults;

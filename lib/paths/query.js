@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/query`.
+
+module.exports = require('../pg').PgQuery;

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/result`.
+
+module.exports = require('../rows').Result;

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/type-overrides`.
+
+module.exports = require('../rows').TypeOverrides;

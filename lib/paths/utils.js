@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/utils`.
+
+module.exports = require('../pg').utils;

@@ -1,0 +1,20 @@
+'use strict';
+
+// What `pg` shows of itself and is no part of our own API: properties of its clients, `Query`, `Connection`,
+// `utils`. Other packages read them. lib/paths/ puts them where `pg` has them.
+
+const { defineClientProperties } = require('./client-properties');
+const PgConnection = require('./connection');
+const ConnectionParameters = require('./connection-parameters');
+const PgQuery = require('./query');
+const { showQuery } = require('./query-queue');
+const utils = require('./utils');
+
+module.exports = {
+  ConnectionParameters,
+  defineClientProperties,
+  PgConnection,
+  PgQuery,
+  showQuery,
+  utils,
+};

@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/client`.
-
-module.exports = require('../../client').Client;

@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/connection-parameters`.
-
-module.exports = require('../connection-parameters');

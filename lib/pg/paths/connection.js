@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/connection`.
-
-module.exports = require('../connection');

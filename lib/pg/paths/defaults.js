@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/defaults`.
-
-module.exports = require('../defaults').defaults;

@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/query`.
-
-module.exports = require('../query');

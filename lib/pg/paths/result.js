@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/result`.
-
-module.exports = require('../../result').Result;

@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/type-overrides`.
-
-module.exports = require('../../types/type-overrides').TypeOverrides;

@@ -1,5 +1,0 @@
-'use strict';
-
-// `pg/lib/utils`.
-
-module.exports = require('../utils');

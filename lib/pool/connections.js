@@ -1,0 +1,225 @@
+'use strict';
+
+// The connections of a pool: opened one after the other or, while the server is
+// down, one at a time; closed when they were idle for too long, have served as
+// often as they may, or have lived long enough. Who uses them is pool.js's
+// affair, which is told of every change.
+
+const { afterDelivery, toConnectFailure, toFailure } = require('../base');
+const { Backoff } = require('./backoff');
+const { Member } = require('./member');
+const { Metrics } = require('./metrics');
+
+/**
+ * @typedef {object} Listener
+ * @property {(member: Member) => void} onOpened nobody else knows it yet
+ * @property {(error: Error) => void} onOpenFailed
+ * @property {(member: Member, error: Error) => void} onLost
+ * @property {(member: Member) => void} onClosed after onLost, if it was lost
+ * @property {(work: import('../query').Query | import('../query').Batch) => boolean} onUnsent what a
+ *   connection that is lost has not sent yet; in the middle of a delivery
+ * @property {() => void} onSettled a query is settled; in the middle of a delivery
+ */
+
+const MAX_SWEEP_MILLIS = 1000;
+const MIN_SWEEP_MILLIS = 5;
+
+class PoolConnections {
+  /** All of them, in the order of their opening. @type {Set<Member>} */
+  members = new Set();
+  /** Those in the states shared and reserved. @type {Member[]} */
+  shared = [];
+  connectingCount = 0;
+  #settings;
+  #registry;
+  #listener;
+  #backoff = new Backoff();
+  #metrics = new Metrics();
+  /** @type {NodeJS.Timeout | undefined} */
+  #sweepTimer = undefined;
+  /** close() was called: nobody waits any more. */
+  #isClosing = false;
+
+  /**
+   * @param {import('../options').Settings} settings
+   * @param {import('../statements').StatementRegistry} registry
+   * @param {Listener} listener
+   */
+  constructor(settings, registry, listener) {
+    this.#settings = settings;
+    this.#registry = registry;
+    this.#listener = listener;
+  }
+
+  /** Those that were made and are not closed yet, whoever has them. */
+  get connectedCount() {
+    // An attempt that has failed may be no member any more and still be counted in connectingCount.
+    return [...this.members].filter(({ state }) => state !== 'connecting').length;
+  }
+
+  /** @param {number} millis @returns {Error | undefined} why nobody who has waited for so long got a new one */
+  reasonWithin(millis) {
+    return this.#backoff.reasonWithin(millis);
+  }
+
+  /** Whether another one may be opened now. */
+  get mayGrow() {
+    if (this.members.size >= this.#settings.max) return false;
+    if (!this.#backoff.isActive) return true;
+    return this.connectingCount === 0 && this.#backoff.isOver;
+  }
+
+  /**
+   * @param {number} wanted how many are waited for
+   * @param {() => void} again is called when it may be tried again, if not now
+   */
+  grow(wanted, again) {
+    while (wanted > this.connectingCount && this.mayGrow) this.open();
+    const mustWait = this.#backoff.isActive && this.connectingCount === 0 && wanted > 0;
+    if (mustWait && this.members.size < this.#settings.max) this.#backoff.whenOver(again);
+  }
+
+  open() {
+    const listener = this.#listener;
+    /** @type {Member} */
+    let member;
+    try {
+      member = this.#makeMember();
+    } catch (error) {
+      // The class of the option `Client` is the user's.
+      ++this.connectingCount;
+      process.nextTick(() =>
+        this.#onOpenFailed(toFailure(error, 'the class of the option "Client"')),
+      );
+      return;
+    }
+    this.members.add(member);
+    ++this.connectingCount;
+    member.connect().then(
+      () => {
+        --this.connectingCount;
+        this.#backoff.succeeded();
+        this.#sweepLater();
+        listener.onOpened(member);
+      },
+      (error) => {
+        // It may be open: what the class of the option `Client` does in connect() is the user's affair.
+        member.connection.destroy();
+        this.#onOpenFailed(toConnectFailure(error));
+      },
+    );
+  }
+
+  /** @param {Error} error */
+  #onOpenFailed(error) {
+    --this.connectingCount;
+    this.#backoff.failed(error);
+    this.#listener.onOpenFailed(error);
+  }
+
+  #makeMember() {
+    const listener = this.#listener;
+    /** @type {Member} */
+    const member = new Member(this.#settings, this.#registry, {
+      onUnsent: listener.onUnsent,
+      onSettled: listener.onSettled,
+      onReadOnly: () => {
+        if (member.onReadOnly()) afterDelivery(() => this.#retireIfShared(member));
+      },
+      onLost: (error) => listener.onLost(member, error),
+      onClosed: () => this.#onClosed(member),
+    });
+    return member;
+  }
+
+  /** @param {Member} member that queries may be sent to from now on */
+  share(member) {
+    member.become('shared');
+    this.shared.push(member);
+  }
+
+  /** @param {Member} member */
+  unshare(member) {
+    const index = this.shared.indexOf(member);
+    if (index >= 0) this.shared.splice(index, 1);
+  }
+
+  /** @param {Member} member that takes nothing more, and is closed when it is done */
+  retire(member) {
+    this.unshare(member);
+    member.become('leaving');
+    member.connection.end();
+  }
+
+  /** @param {Member} member that, lent, is looked at when it comes back */
+  #retireIfShared(member) {
+    if (this.shared.includes(member)) this.retire(member);
+  }
+
+  retireSpent() {
+    if (this.#settings.maxUses === Infinity) return;
+    for (const member of [...this.shared]) if (member.isSpent) this.retire(member);
+  }
+
+  /** Closes what is not lent; what is being opened, too. */
+  close() {
+    this.#isClosing = true;
+    for (const member of [...this.shared]) this.retire(member);
+    for (const member of [...this.members]) {
+      if (member.state === 'connecting') member.connection.end();
+    }
+  }
+
+  stopTimers() {
+    clearTimeout(this.#sweepTimer);
+    this.#backoff.cancel();
+  }
+
+  /**
+   * @template T
+   * @param {T} totals
+   */
+  report(totals) {
+    return this.#metrics.report(this.members, totals);
+  }
+
+  /** @param {Member} member */
+  #onClosed(member) {
+    if (!this.members.delete(member)) return;
+    if (member.state === 'connecting') {
+      // It is still being counted as an attempt; but end() has to be told that it is gone.
+      if (this.#isClosing) this.#listener.onSettled();
+      return;
+    }
+    this.unshare(member);
+    this.#metrics.keep(member);
+    this.#listener.onClosed(member);
+  }
+
+  #sweepLater() {
+    const { idleTimeoutMillis, maxLifetimeSeconds } = this.#settings;
+    const limits = [idleTimeoutMillis, maxLifetimeSeconds * 1000].filter((millis) => millis > 0);
+    if (this.#sweepTimer !== undefined || limits.length === 0) return;
+    const millis = Math.min(Math.max(Math.min(...limits) / 4, MIN_SWEEP_MILLIS), MAX_SWEEP_MILLIS);
+    this.#sweepTimer = setTimeout(() => {
+      this.#sweepTimer = undefined;
+      this.#sweep();
+      if (this.members.size > 0) this.#sweepLater();
+    }, millis);
+    // The sockets keep the process alive, or are not meant to.
+    this.#sweepTimer.unref();
+  }
+
+  /** Closes what has been idle for too long, or has lived too long. */
+  #sweep() {
+    const now = performance.now();
+    const { idleTimeoutMillis, min } = this.#settings;
+    for (const member of [...this.shared]) {
+      member.sweep(now);
+      const isIdle = idleTimeoutMillis > 0 && now - member.idleSince >= idleTimeoutMillis;
+      if ((isIdle && this.members.size > min) || member.hasOutlived(now)) this.retire(member);
+    }
+  }
+}
+
+module.exports = { PoolConnections };

@@ -1,0 +1,131 @@
+'use strict';
+
+// The rows of a query, so many at a time. Made by client.js.
+
+const { CallSite } = require('../base');
+const { abortError, abortErrorInside, listen } = require('./deadline');
+
+/** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
+
+class Cursor {
+  #query;
+  #giveUp;
+  #callSite = new CallSite();
+  /** @type {any[]} */
+  #rows = [];
+  #isEnded = false;
+  /** @type {Error | undefined} */
+  #error = undefined;
+  /** @type {(() => void) | undefined} somebody waits for rows */
+  #wake = undefined;
+  /** One read() after the other. @type {Promise<unknown>} */
+  #last = Promise.resolve();
+
+  /**
+   * @param {StreamedQuery} query that has not been submitted yet
+   * @param {import('./streamed-query').GiveUp} giveUp
+   */
+  constructor(query, giveUp) {
+    this.#query = query;
+    this.#giveUp = giveUp;
+    query.passRowsTo(this, giveUp);
+    const { signal } = query;
+    if (signal?.aborted) query.refusal ??= abortError(signal);
+    else if (signal !== undefined) this.#listen(signal);
+  }
+
+  /** @param {AbortSignal} signal */
+  #listen(signal) {
+    const forget = listen(signal, () => this.#stop(abortErrorInside(signal)));
+    this.#query.onceSettled(forget);
+  }
+
+  /** No more rows, and those that wait are not wanted. @param {Error} error */
+  #stop(error) {
+    if (this.#isEnded) return;
+    this.#rows = [];
+    this.#end(error);
+    this.#query.stop(this.#giveUp);
+  }
+
+  /** @param {any[]} rows */
+  onRows(rows) {
+    this.#rows.push(...rows);
+    this.#query.pause();
+    this.#wake?.();
+  }
+
+  /** @param {Error} error */
+  onFailed(error) {
+    this.#stop(error);
+  }
+
+  /** @param {Error} [error] */
+  onEnded(error) {
+    this.#end(error);
+  }
+
+  /** @param {Error | undefined} error */
+  #end(error) {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#callSite.nameIn(error);
+    this.#error = error;
+    this.#wake?.();
+  }
+
+  /**
+   * @param {number} count at most
+   * @returns {Promise<any[]>} empty when there are no more
+   */
+  read(count) {
+    if (!Number.isInteger(count) || count < 1) {
+      return Promise.reject(new RangeError('read() takes a whole number of rows, from 1 on'));
+    }
+    const rows = this.#last.then(() => this.#read(count));
+    this.#last = rows.catch(() => {});
+    return rows;
+  }
+
+  /** @param {number} count */
+  async #read(count) {
+    while (this.#rows.length < count && !this.#isEnded) {
+      const more = new Promise((resolve) => {
+        this.#wake = () => resolve(undefined);
+      });
+      this.#query.resume();
+      await more;
+      this.#wake = undefined;
+    }
+    // Fewer rows would say that these are the last ones.
+    if (this.#rows.length < count && this.#error !== undefined) {
+      this.#rows = [];
+      throw this.#error;
+    }
+    return this.#rows.splice(0, count);
+  }
+
+  /**
+   * As in pg-cursor those reads get their rows that were asked for before.
+   * @returns {Promise<void>} the connection may be used again; read() gives no rows any more
+   */
+  close() {
+    const closed = this.#last.then(() => this.#close());
+    this.#last = closed;
+    return closed;
+  }
+
+  async #close() {
+    this.#rows = [];
+    this.#error = undefined;
+    this.#end(undefined);
+    this.#query.stop(this.#giveUp);
+    await this.#query.promise.catch(() => {});
+  }
+
+  [Symbol.asyncDispose ?? Symbol.for('nodejs.asyncDispose')]() {
+    return this.close();
+  }
+}
+
+module.exports = { Cursor };

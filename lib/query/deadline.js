@@ -1,0 +1,97 @@
+'use strict';
+
+// The two ways in which a caller stops waiting for a query: its AbortSignal and
+// its time limit. What becomes of the query then, whoever has it decides
+// (connection.js, pool.js). Called by client.js and pool.js.
+
+const { QueryAbortedError, TimeLimit } = require('../base');
+
+/** @typedef {import('./query').Query | import('./batch').Batch} Work */
+
+/** @param {any} value @returns {value is AbortSignal} one that can be listened to */
+function isAbortSignal(value) {
+  try {
+    // What merely inherits from its prototype throws.
+    return value instanceof AbortSignal && typeof value.aborted === 'boolean';
+  } catch {
+    return false;
+  }
+}
+
+/** @param {AbortSignal} signal that has been aborted */
+function abortError({ reason }) {
+  const error = new QueryAbortedError('The operation was aborted', 'ABORT_ERR', { cause: reason });
+  error.name = 'AbortError'; // as Node's own modules call it
+  return error;
+}
+
+/**
+ * @param {AbortSignal} signal that has been aborted
+ * @returns {QueryAbortedError} of what was read as it came: the server may be done with it
+ */
+function abortErrorInside(signal) {
+  return Object.assign(abortError(signal), { outcome: 'unknown' });
+}
+
+/** @param {number} millis */
+function timeoutError(millis) {
+  return new QueryAbortedError('Query read timeout', 'ERR_PG_CONDUIT_QUERY_TIMEOUT', {
+    detail: `there was no answer within ${millis} ms (query_timeout)`,
+  });
+}
+
+/**
+ * Those who wait for the abort of one signal, behind a single listener: Node warns
+ * of more than ten, and a request's signal may be that of many queries.
+ */
+class Listeners {
+  /** @type {Set<() => void>} */
+  callbacks = new Set();
+  onAbort = () => {
+    for (const callback of [...this.callbacks]) callback();
+  };
+}
+
+/** @type {WeakMap<AbortSignal, Listeners>} */
+const listenersOf = new WeakMap();
+
+/**
+ * @param {AbortSignal} signal that has not been aborted
+ * @param {() => void} callback is called when it is
+ * @returns {() => void} ends that
+ */
+function listen(signal, callback) {
+  const listeners = listenersOf.get(signal) ?? new Listeners();
+  const { callbacks, onAbort } = listeners;
+  listenersOf.set(signal, listeners);
+  if (callbacks.size === 0) signal.addEventListener('abort', onAbort, { once: true });
+  callbacks.add(callback);
+  return () => {
+    callbacks.delete(callback);
+    if (callbacks.size === 0) signal.removeEventListener('abort', onAbort);
+  };
+}
+
+/**
+ * @param {Work} work
+ * @param {number} defaultMillis 0: no limit
+ * @param {(error: QueryAbortedError) => void} giveUp is called once, unless it
+ *   is settled before
+ * @returns {QueryAbortedError | undefined} it was given up before it began
+ */
+function watch(work, defaultMillis, giveUp) {
+  const { signal } = work;
+  const millis = work.timeoutMillis ?? defaultMillis;
+  if (signal === undefined && millis === 0) return undefined;
+  if (signal?.aborted) return abortError(signal);
+  const limit = millis > 0 ? new TimeLimit(millis, () => giveUp(timeoutError(millis))) : undefined;
+  const forget = signal && listen(signal, () => giveUp(abortError(signal)));
+  // Not by its promise: a handler there would hide a rejection that nobody else handles.
+  work.onceSettled(() => {
+    limit?.cancel();
+    forget?.();
+  });
+  return undefined;
+}
+
+module.exports = { abortError, abortErrorInside, isAbortSignal, listen, watch };

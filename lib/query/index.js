@@ -1,0 +1,57 @@
+'use strict';
+
+// One query, or a batch of them, from submission to settlement: its values, its deadline, its rows as they come,
+// its trace, and the one place that decides whether an error is 'not-run' or 'unknown' (outcome.js). Nothing here
+// knows how it is sent.
+
+const { Batch, BatchMember, ReadCommitted } = require('./batch');
+const { Cursor } = require('./cursor');
+const { isAbortSignal, watch } = require('./deadline');
+const { beginTraced, traceConnect, traceTransaction } = require('./diagnostics');
+const outcome = require('./outcome');
+const {
+  MAX_SIZE,
+  Measure,
+  batchTooLargeError,
+  findUnsendable,
+  prepareParameters,
+  tooLargeError,
+} = require('./parameters');
+const { OWN_DEFAULTS, Query } = require('./query');
+const { openStream } = require('./row-stream');
+const { StreamedQuery } = require('./streamed-query');
+
+/**
+ * @typedef {import('./parameters').Parameter} Parameter
+ * @typedef {import('./query').Callback} Callback
+ * @typedef {import('./query').Carrier} Carrier
+ * @typedef {import('./query').Limits} Limits
+ * @typedef {import('./query').Pace} Pace
+ * @typedef {import('./query').QueryDefaults} QueryDefaults
+ * @typedef {import('./query').QueryObserver} QueryObserver
+ * @typedef {import('./row-stream').RowStream} RowStream
+ * @typedef {import('./row-stream').StreamOptions} StreamOptions
+ */
+
+module.exports = {
+  Batch,
+  BatchMember,
+  batchTooLargeError,
+  beginTraced,
+  Cursor,
+  findUnsendable,
+  isAbortSignal,
+  MAX_SIZE,
+  Measure,
+  openStream,
+  outcome,
+  OWN_DEFAULTS,
+  prepareParameters,
+  Query,
+  ReadCommitted,
+  StreamedQuery,
+  tooLargeError,
+  traceConnect,
+  traceTransaction,
+  watch,
+};

@@ -1,0 +1,132 @@
+'use strict';
+
+// A query whose rows are passed on as they come, with the server stopped while
+// nobody takes them. Used by row-stream.js and cursor.js.
+
+const { afterDelivery, QueryAbortedError } = require('../base');
+const { Query } = require('./query');
+
+/**
+ * Who takes the rows.
+ * @typedef {object} RowSink
+ * @property {(rows: any[]) => void} onRows
+ * @property {(error: Error) => void} onFailed a row has no JavaScript value, say; no others come
+ * @property {(error?: Error) => void} onEnded the query is settled
+ *
+ * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
+ */
+
+/**
+ * Sinks that were forgotten in the middle of their rows: nobody can read the rest.
+ * @type {FinalizationRegistry<{ query: StreamedQuery, giveUp: GiveUp }>}
+ */
+const forgotten = new FinalizationRegistry(({ query, giveUp }) => query.stop(giveUp));
+
+class StreamedQuery extends Query {
+  /** @type {RowSink | undefined} */
+  #sink = undefined;
+  /**
+   * In its place while nothing is read: whoever wants more has the sink, and if nobody has it, the
+   * connection is not to be kept for it.
+   * @type {WeakRef<RowSink> | undefined}
+   */
+  #weakSink = undefined;
+  #isReading = true;
+
+  /** @param {ConstructorParameters<typeof Query>} parameters */
+  constructor(...parameters) {
+    super(...parameters);
+    this.isStreamed = true;
+    this.isRead = true;
+    this.runsSolo = true;
+  }
+
+  /**
+   * @override
+   * @param {Parameters<Query['addRows']>} parameters
+   */
+  addRows(...parameters) {
+    const wasReadable = this.error === undefined;
+    super.addRows(...parameters);
+    const { error, result } = this;
+    // The rest is not worth waiting for.
+    if (wasReadable && error !== undefined) afterDelivery(() => this.sink?.onFailed(error));
+    if (result === undefined || result.rows.length === 0) return;
+    const { rows } = result;
+    result.rows = [];
+    // A listener may send something, which must not be in the middle of a delivery.
+    if (!this.isSettled) afterDelivery(() => this.sink?.onRows(rows));
+  }
+
+  get sink() {
+    return this.#sink ?? this.#weakSink?.deref();
+  }
+
+  /**
+   * @param {RowSink} sink
+   * @param {GiveUp} giveUp
+   */
+  passRowsTo(sink, giveUp) {
+    this.#sink = sink;
+    forgotten.register(sink, { query: this, giveUp }, this);
+    this.promise.then(
+      () => this.#end(),
+      (error) => this.#end(error),
+    );
+  }
+
+  /** @param {Error} [error] */
+  #end(error) {
+    const { sink } = this;
+    this.#forgetSink();
+    sink?.onEnded(error);
+  }
+
+  #forgetSink() {
+    forgotten.unregister(this);
+    this.#sink = undefined;
+    this.#weakSink = undefined;
+  }
+
+  /** Somebody may still take rows: it may not end before. */
+  get isOpen() {
+    return !this.isSettled && this.sink !== undefined;
+  }
+
+  /** @param {Error} error for whoever takes the rows */
+  interrupt(error) {
+    this.sink?.onFailed(error);
+  }
+
+  /** Stops the server, as soon as the network's buffers are full. */
+  pause() {
+    if (!this.#isReading || this.connection === undefined || this.isSettled) return;
+    // A listener has stopped it in the middle of the rows: what is left must be read to be discarded.
+    if (this.wasStopped) return;
+    this.#isReading = false;
+    if (this.#sink !== undefined) this.#weakSink = new WeakRef(this.#sink);
+    this.#sink = undefined;
+    this.connection.setReading(false);
+  }
+
+  resume() {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#sink = this.sink;
+    this.connection.setReading(true);
+  }
+
+  /**
+   * Nobody wants the rest.
+   * @param {GiveUp} giveUp
+   */
+  stop(giveUp) {
+    if (this.isSettled) return;
+    this.#forgetSink();
+    this.wasStopped = true;
+    giveUp(this, new QueryAbortedError('The rest of the rows is not wanted', 'ABORT_ERR'));
+    this.resume();
+  }
+}
+
+module.exports = { StreamedQuery };

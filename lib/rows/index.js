@@ -1,0 +1,35 @@
+'use strict';
+
+// Rows from the cells that the addon has decoded, with the parsers of pg-types (types/), and the other way: the
+// texts of values.
+
+const { Result } = require('./result');
+const { Field, Shape, textParsers } = require('./row-builder');
+const { getTypesEpoch, isDefaultParser, ownTypes, types } = require('./types');
+const { asText } = require('./types/as-text');
+const { FetchedTypes } = require('./types/fetched-types');
+const { offsetSeconds, prepareValue } = require('./types/prepare-value');
+const { TypeOverrides } = require('./types/type-overrides');
+
+/**
+ * @typedef {import('./row-builder').Cells} Cells
+ * @typedef {import('./row-builder').Chunk} Chunk
+ * @typedef {import('./row-builder').Int8} Int8
+ * @typedef {import('./row-builder').TypeSource} TypeSource
+ */
+
+module.exports = {
+  asText,
+  FetchedTypes,
+  Field,
+  getTypesEpoch,
+  isDefaultParser,
+  offsetSeconds,
+  ownTypes,
+  prepareValue,
+  Result,
+  Shape,
+  textParsers,
+  TypeOverrides,
+  types,
+};

@@ -1,0 +1,144 @@
+'use strict';
+
+// The prepared statements of one connection: by SQL text, bounded in number and
+// in length, least recently used out first. It only keeps the books; Parse,
+// Execute and Close are written by connection.js. Statement ids are never used
+// twice.
+
+/** One prepared statement. */
+class Statement {
+  /** The Parse has been answered. */
+  isReady = false;
+  /** The cache has given it up. */
+  isRetired = false;
+  /** Its Close has been sent, or it never came to be. */
+  isClosed = false;
+  /** What it was prepared under: the registry's number, its text's, its connection's. */
+  schemaEpoch = -1;
+  epoch = -1;
+  sessionEpoch = -1;
+  /** When it was last used, and when it is too old (performance.now()). */
+  usedAt = 0;
+  renewAt = Infinity;
+  /** Executions in flight: it must not be closed. */
+  users = 0;
+  lastUsed = 0;
+  /** Whose Parse is under way in a batch, which fails with it. @type {object | undefined} */
+  batch = undefined;
+  /** @type {import('../rows').Shape | undefined} columns, once it has returned rows */
+  shape = undefined;
+  /** Flags of an execution under the default types, and the epoch of those. */
+  flags = 0;
+  flagsEpoch = -1;
+
+  /** @param {number} id @param {string} text */
+  constructor(id, text) {
+    this.id = id;
+    this.text = text;
+  }
+}
+
+class StatementCache {
+  /** @type {Map<string, Statement>} */
+  #statements = new Map();
+  #length = 0;
+  #nextId = 1;
+  #clock = 0;
+
+  hits = 0;
+  misses = 0;
+  evictions = 0;
+
+  /**
+   * @param {number} maxCount statements
+   * @param {number} maxLength characters of all their texts
+   */
+  constructor(maxCount, maxLength) {
+    this.maxCount = maxCount;
+    this.maxLength = maxLength;
+  }
+
+  get size() {
+    return this.#statements.size;
+  }
+
+  /** @param {string} text @returns {Statement | undefined} */
+  find(text) {
+    const statement = this.#statements.get(text);
+    if (statement === undefined) {
+      ++this.misses;
+      return undefined;
+    }
+    ++this.hits;
+    statement.lastUsed = ++this.#clock;
+    return statement;
+  }
+
+  /** @param {string} text */
+  hasRoomFor(text) {
+    return this.#statements.size < this.maxCount && this.#length + text.length <= this.maxLength;
+  }
+
+  /**
+   * Takes out what has not been used for the longest time, until the text has
+   * room or all others are in use.
+   * @param {string} text
+   * @returns {Statement[]} to be closed on the server
+   */
+  evictFor(text) {
+    /** @type {Statement[]} */
+    const evicted = [];
+    if (text.length > this.maxLength / 4 || this.maxCount === 0) return evicted;
+    while (!this.hasRoomFor(text)) {
+      const oldest = this.#leastRecentlyUsed();
+      if (oldest === undefined) break;
+      this.remove(oldest);
+      ++this.evictions;
+      evicted.push(oldest);
+    }
+    return evicted;
+  }
+
+  #leastRecentlyUsed() {
+    /** @type {Statement | undefined} */
+    let oldest;
+    for (const statement of this.#statements.values()) {
+      if (statement.users > 0) continue;
+      if (oldest === undefined || statement.lastUsed < oldest.lastUsed) oldest = statement;
+    }
+    return oldest;
+  }
+
+  /** @param {string} text @returns {Statement} whose Parse is to be sent */
+  add(text) {
+    const statement = new Statement(this.#nextId++, text);
+    statement.lastUsed = ++this.#clock;
+    this.#statements.set(text, statement);
+    this.#length += text.length;
+    return statement;
+  }
+
+  /** @param {Statement} statement */
+  remove(statement) {
+    if (this.#statements.get(statement.text) !== statement) return;
+    statement.isRetired = true;
+    this.#statements.delete(statement.text);
+    this.#length -= statement.text.length;
+  }
+
+  /** In which form their rows are asked for is to be decided anew. */
+  forgetFlags() {
+    for (const statement of this.#statements.values()) statement.flagsEpoch = -1;
+  }
+
+  /** @returns {Statement[]} all of them, which are forgotten */
+  clear() {
+    const all = [...this.#statements.values()];
+    for (const statement of all) statement.isRetired = true;
+    this.#statements.clear();
+    this.#length = 0;
+    return all;
+  }
+}
+
+module.exports = { StatementCache, Statement };

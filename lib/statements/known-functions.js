@@ -1,0 +1,133 @@
+'use strict';
+
+// Whether a statement that only returns rows can be trusted to do nothing else:
+// a function may do anything, and only for those of PostgreSQL itself it is known.
+// In a Sync group the next member would notice, for instance a setting of the
+// transaction. Called by registry.js.
+
+const { Scanner } = require('./scanner');
+
+/** Longer texts are not worth reading. */
+const SCAN_LIMIT = 16 * 1024;
+
+/** Functions of pg_catalog that change nothing (nextval() aside, which no transaction takes back). */
+const FUNCTIONS = new Set(
+  `ABS ACOS AGE ARRAY_AGG ARRAY_APPEND ARRAY_CAT ARRAY_DIMS ARRAY_LENGTH ARRAY_LOWER ARRAY_NDIMS
+  ARRAY_POSITION ARRAY_POSITIONS ARRAY_PREPEND ARRAY_REMOVE ARRAY_REPLACE ARRAY_TO_JSON
+  ARRAY_TO_STRING ARRAY_UPPER ASCII ASIN ATAN ATAN2 AVG BIT_AND BIT_LENGTH BIT_OR BOOL_AND BOOL_OR
+  BTRIM CARDINALITY CBRT CEIL CEILING CHAR_LENGTH CHARACTER_LENGTH CHR CLOCK_TIMESTAMP CONCAT
+  CONCAT_WS CORR COS COT COUNT CUME_DIST CURRENT_SETTING DATE_BIN DATE_PART DATE_TRUNC DECODE DEGREES DENSE_RANK DIV
+  ENCODE EVERY EXP FACTORIAL FIRST_VALUE FLOOR FORMAT FORMAT_TYPE GCD GEN_RANDOM_UUID
+  GENERATE_SERIES GENERATE_SUBSCRIPTS HEIGHT INITCAP ISEMPTY ISFINITE JSON_AGG JSON_ARRAY_ELEMENTS
+  JSON_ARRAY_ELEMENTS_TEXT JSON_ARRAY_LENGTH JSON_BUILD_ARRAY JSON_BUILD_OBJECT JSON_EACH
+  JSON_EACH_TEXT JSON_EXTRACT_PATH JSON_EXTRACT_PATH_TEXT JSON_OBJECT JSON_OBJECT_AGG
+  JSON_OBJECT_KEYS JSON_POPULATE_RECORD JSON_POPULATE_RECORDSET JSON_STRIP_NULLS JSON_TO_RECORD
+  JSON_TO_RECORDSET JSON_TYPEOF JSONB_AGG JSONB_ARRAY_ELEMENTS JSONB_ARRAY_ELEMENTS_TEXT
+  JSONB_ARRAY_LENGTH JSONB_BUILD_ARRAY JSONB_BUILD_OBJECT JSONB_EACH JSONB_EACH_TEXT
+  JSONB_EXTRACT_PATH JSONB_EXTRACT_PATH_TEXT JSONB_INSERT JSONB_OBJECT JSONB_OBJECT_AGG
+  JSONB_OBJECT_KEYS JSONB_PATH_EXISTS JSONB_PATH_MATCH JSONB_PATH_QUERY JSONB_PATH_QUERY_ARRAY
+  JSONB_PATH_QUERY_FIRST JSONB_POPULATE_RECORD JSONB_POPULATE_RECORDSET JSONB_PRETTY JSONB_SET
+  JSONB_STRIP_NULLS JSONB_TO_RECORD JSONB_TO_RECORDSET JSONB_TYPEOF JUSTIFY_DAYS JUSTIFY_HOURS
+  JUSTIFY_INTERVAL LAG LAST_VALUE LCM LEAD LEFT LENGTH LN LOG LOG10 LOWER LOWER_INC LOWER_INF LPAD
+  LTRIM MAKE_DATE MAKE_INTERVAL MAKE_TIME MAKE_TIMESTAMP MAKE_TIMESTAMPTZ MAX MD5 MIN MOD MODE
+  NEXTVAL NOW NTH_VALUE NTILE NUM_NONNULLS NUM_NULLS NUMNODE OCTET_LENGTH PARSE_IDENT PERCENT_RANK
+  PERCENTILE_CONT PERCENTILE_DISC PG_BACKEND_PID PG_TYPEOF PHRASETO_TSQUERY PI PLAINTO_TSQUERY POWER
+  QUOTE_IDENT QUOTE_LITERAL QUOTE_NULLABLE RADIANS RANDOM RANK REGEXP_COUNT REGEXP_INSTR REGEXP_LIKE
+  REGEXP_MATCH REGEXP_MATCHES REGEXP_REPLACE REGEXP_SPLIT_TO_ARRAY REGEXP_SPLIT_TO_TABLE
+  REGEXP_SUBSTR REGR_SLOPE REPEAT REPLACE REVERSE RIGHT ROUND ROW_NUMBER ROW_TO_JSON RPAD RTRIM SCALE
+  SETWEIGHT SHA224 SHA256 SHA384 SHA512 SIGN SIN SPLIT_PART SQRT STARTS_WITH STATEMENT_TIMESTAMP
+  STDDEV STDDEV_POP STDDEV_SAMP STRING_AGG STRING_TO_ARRAY STRING_TO_TABLE STRPOS SUBSTR SUM TAN
+  TIMEOFDAY TO_CHAR TO_DATE TO_HEX TO_JSON TO_JSONB TO_NUMBER TO_TIMESTAMP TO_TSQUERY TO_TSVECTOR
+  TRANSACTION_TIMESTAMP TRANSLATE TRUNC TS_HEADLINE TS_RANK TS_RANK_CD UNNEST UPPER UPPER_INC
+  UPPER_INF VAR_POP VAR_SAMP VARIANCE VERSION WEBSEARCH_TO_TSQUERY WIDTH_BUCKET`.split(/\s+/),
+);
+
+/** Words before a parenthesis that are no functions, or whose functions are the grammar's own. */
+const WORDS = new Set(
+  `ALL AND ANY ARRAY AS BETWEEN BIT BY CASE CAST CHAR CHARACTER COALESCE CUBE DATE DECIMAL DISTINCT
+  ELSE EXCEPT EXISTS EXTRACT FETCH FILTER FLOAT FROM GREATEST GROUPING HAVING ILIKE IN INNER INTERSECT
+  INTERVAL IS JOIN LATERAL LEAST LIKE LIMIT MATERIALIZED NOT NULLIF NUMERIC OFFSET ON OR OVER OVERLAY
+  POSITION PRECISION ROLLUP ROW SELECT SETS SIMILAR SOME SUBSTRING SYMMETRIC THEN TIME TIMESTAMP
+  TIMESTAMPTZ TO TRIM UNION USING VALUES VARCHAR VARYING WHEN WHERE WINDOW WITH WITHIN XMLELEMENT`.split(
+    /\s+/,
+  ),
+);
+
+/** All names of the lists. */
+const KNOWN_NAMES = [...FUNCTIONS, ...WORDS];
+
+/**
+ * What names mean in a database, besides what PostgreSQL itself gives them; in upper case.
+ * @typedef {object} CatalogNames
+ * @property {boolean} isStrange what is called without a name, by operators and casts, cannot be trusted either
+ * @property {ReadonlySet<string>} calls of functions that hide those of our list
+ * @property {ReadonlySet<string>} attributes of functions that `t.f` may call, and that are not known
+ * @property {ReadonlySet<string>} relations that are more than they seem
+ */
+
+/** @type {CatalogNames} */
+const NO_NAMES = {
+  isStrange: false,
+  calls: new Set(),
+  attributes: new Set(),
+  relations: new Set(),
+};
+
+/** NAMEDATALEN: PostgreSQL takes the beginning of a longer name, in bytes. */
+const NAME_LIMIT = 63;
+const MAX_BYTES_OF_UNIT = 3;
+
+/** @param {string} token */
+function isName(token) {
+  return token === '"' || /^[^\W\d]|^[^ -~]/.test(token);
+}
+
+/** @param {string} name that PostgreSQL may cut */
+function mayBeCut(name) {
+  if (name.length >= NAME_LIMIT) return true;
+  return name.length * MAX_BYTES_OF_UNIT >= NAME_LIMIT && /[^ -~]/.test(name);
+}
+
+/**
+ * Whether the text of a read calls what is known to do nothing else, and reads what takes the same
+ * locks each time.
+ * @param {string} text of a statement whose command tag is SELECT
+ * @param {CatalogNames} [names] of the database; without them those that it gives another meaning,
+ *   and what is behind views, operators and casts, are not seen
+ */
+function callsKnownFunctionsOnly(text, names = NO_NAMES) {
+  if (text.length > SCAN_LIMIT || names.isStrange) return false;
+  const scanner = new Scanner(text);
+  let previous = '';
+  let beforePrevious = '';
+  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+    if (token === '(' && isName(previous)) {
+      const isKnown = FUNCTIONS.has(previous) || WORDS.has(previous);
+      if (!isKnown || beforePrevious === '.' || names.calls.has(previous)) return false;
+      if (previous === 'NEXTVAL' && !hasLiteralArgument(scanner)) return false;
+    } else if (isName(token)) {
+      const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
+      if (mayBeCut(name) || names.relations.has(name)) return false;
+      if (previous === '.' && names.attributes.has(name)) return false;
+    }
+    beforePrevious = previous;
+    previous = token;
+  }
+  // Names written as U&"…", and literals that may end elsewhere.
+  return !scanner.isDoubtful;
+}
+
+/**
+ * Whether nextval() always locks the same sequence.
+ * @param {Scanner} scanner behind the parenthesis
+ */
+function hasLiteralArgument(scanner) {
+  if (scanner.next() !== "'") return false;
+  let token = scanner.next();
+  if (token === ':' && scanner.next() === ':' && scanner.next() === 'REGCLASS') {
+    token = scanner.next();
+  }
+  return token === ')';
+}
+
+module.exports = { KNOWN_NAMES, callsKnownFunctionsOnly };

@@ -1,0 +1,217 @@
+'use strict';
+
+// What is known of an SQL text, whatever connection it runs on: its class, how
+// often it was used, how long it takes, and what was learned of the schema. One
+// for each pool or lone client, kept bounded. Called by client.js and pool.js;
+// cache.js holds what one connection has prepared.
+
+const { classifyStatement } = require('./class');
+const { callsKnownFunctionsOnly } = require('./known-functions');
+const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
+const { readStatements } = require('./split');
+const { isTransactional } = require('./transactional');
+
+const MAX_TEXTS = 4096;
+const MAX_LENGTH = 4 << 20;
+/** A program does not have more statements of its own: the others are made of values. */
+const MAX_UNTRIED = 256;
+/** Weight of the newest sample in the average. */
+const NEWEST = 0.25;
+
+/** After it has failed, which it may do again. */
+const USES_ALONE = 64;
+
+/** What others in the same transaction would notice, or swallow. */
+const IS_NOTICED = /\b(?:set_config|pg_notify)\b/i;
+
+const NAMES_FORMAT = /\b(?:datestyle|extra_float_digits)\b/i;
+const CHANGES_FLOATS = /\b(?:extra_float_digits|reset|discard|role|authorization)\b/i;
+const RESETS = /\b(?:reset|discard|default)\b/i;
+
+/** In a statement that only reads, these stand in names and literals at most. */
+const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
+
+/**
+ * What the catalog of the database says about texts.
+ * @typedef {object} CatalogLike
+ * @property {import('./known-functions').CatalogNames | undefined} names
+ * @property {() => void} onSchemaChange
+ *
+ * What a statement does to tables, as its command tag told: 'other' is not one
+ * of the five that everybody uses. For 'read' that goes by its text, too: see onlyReads().
+ * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
+ */
+
+/** @type {Record<string, Effect>} */
+const EFFECTS = {
+  SELECT: 'read',
+  INSERT: 'write',
+  UPDATE: 'write',
+  DELETE: 'write',
+  MERGE: 'write',
+};
+
+class StatementInfo {
+  /** @type {boolean | undefined} */
+  #hasOpenColumns = undefined;
+
+  /** @param {string} text @param {number} [epoch] */
+  constructor(text, epoch = 0) {
+    this.text = text;
+    /** What was prepared of it under another number is given up: an error has cast doubt on it. */
+    this.epoch = epoch;
+    this.class = classifyStatement(text);
+    const { texts, isSure } = readStatements(text);
+    /** More than one, which only the simple protocol takes. */
+    this.isSeveral = texts.length > 1;
+    /** The server may find other statements in it than are found here. */
+    this.isDoubtful = this.isSeveral && !isSure;
+    const classes = this.isSeveral ? texts.map(classifyStatement) : [this.class];
+    this.touchesSession = this.isDoubtful || classes.some(({ touchesSession }) => touchesSession);
+    /** The COPY protocol would come in the middle. */
+    this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
+    this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
+    this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
+    /** The session may write values otherwise behind it, floats among them (session-formats.js). */
+    this.changesFormats = this.touchesSession || NAMES_FORMAT.test(text);
+    this.changesFloats = this.changesFormats && CHANGES_FLOATS.test(text);
+    /** What the session began with may be back behind it. */
+    this.resetsFormats = this.touchesSession && RESETS.test(text);
+    this.uses = 0;
+    /** It has never succeeded, and may never: its callers are noted, which costs more than the query itself. */
+    this.isUntried = false;
+    /** It takes all prepared statements away. */
+    this.dropsStatements =
+      /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
+    /** What is sent behind it may not execute what was prepared before it. */
+    this.isWatched =
+      this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
+    /** Parts of it may be committed though it fails, or does not come to its end. */
+    this.mayCommitInside =
+      this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
+    /** Locks of the session are no part of a transaction. */
+    this.outlastsRollback = classes.some(({ outlastsRollback }) => outlastsRollback);
+    /** Parts of it may last though it fails, or its transaction is never committed. */
+    this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
+    /** What it costs the server, in ms; -1 while unknown. */
+    this.averageMillis = -1;
+    /** @type {Effect} */
+    this.effect = 'unknown';
+    /** By which names of the catalog it was judged last, and how. @type {import('./known-functions').CatalogNames | undefined} */
+    this.judgedBy = undefined;
+    this.isHarmless = false;
+    /** Rows of its last result. */
+    this.rows = 0;
+    /** The server has told right how many they were, which not every engine does. */
+    this.isCounted = false;
+    /** So many of its next uses get no company in their Sync. */
+    this.usesAlone = 0;
+    /** Prepared, it has the same columns each time, or fails. */
+    this.keepsColumns = PLANNED.has(this.class.keyword);
+    /** A pooler executes something older for it. */
+    this.isNeverPrepared = false;
+  }
+
+  /** The columns of its result are those that a table happens to have. */
+  get hasOpenColumns() {
+    this.#hasOpenColumns ??= hasOpenColumns(this.text);
+    return this.#hasOpenColumns;
+  }
+
+  /** An error at a place in its text comes from its analysis, before anything of it runs. */
+  get isAnalyzedFirst() {
+    return !this.isSeveral && PLANNED.has(this.class.keyword);
+  }
+
+  /** It would have others run twice. */
+  keepAlone() {
+    this.usesAlone = USES_ALONE;
+  }
+
+  /** @param {string | null} command first word of its command tag */
+  learnEffect(command) {
+    if (this.effect !== 'unknown' || command === null) return;
+    const { text } = this;
+    this.effect = EFFECTS[command] ?? 'other';
+    if (this.class.kind !== 'plain' || this.mayCommitInside || IS_NOTICED.test(text)) {
+      this.effect = 'other';
+    } else if (this.effect === 'read') {
+      if (MAY_WRITE.test(text) || !callsKnownFunctionsOnly(text)) this.effect = 'write';
+    }
+  }
+
+  /**
+   * What its text seems to do, it does.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  onlyReads(names) {
+    if (this.judgedBy !== names) {
+      this.judgedBy = names;
+      this.isHarmless = this.effect === 'read' && callsKnownFunctionsOnly(this.text, names);
+    }
+    return this.isHarmless;
+  }
+
+  /** @param {import('../rows').Result} result */
+  learnCount({ command, rowCount, rows }) {
+    if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
+  }
+
+  /** @param {number} millis */
+  observe(millis) {
+    this.averageMillis =
+      this.averageMillis < 0 ? millis : this.averageMillis + NEWEST * (millis - this.averageMillis);
+  }
+}
+
+/** @template {CatalogLike} [C=any] */
+class StatementRegistry {
+  /** What was prepared under another number is given up: the schema may have changed since. */
+  schemaEpoch = 0;
+  #doubts = 0;
+  /** @type {Map<string, StatementInfo>} oldest first */
+  #infos = new Map();
+  #length = 0;
+  /** Texts that it has seen. */
+  #count = 0;
+
+  /** @param {C} catalog what the database makes of texts */
+  constructor(catalog) {
+    this.catalog = catalog;
+  }
+
+  /** @param {string} text @returns {StatementInfo} */
+  find(text) {
+    return this.#infos.get(text) ?? this.#add(text);
+  }
+
+  /** Somebody has committed DDL, or may have: everything is prepared anew, on every connection, at its next use. */
+  renewAll() {
+    ++this.schemaEpoch;
+    this.catalog.onSchemaChange();
+  }
+
+  /** What is prepared of this text is, on every connection. @param {StatementInfo} info */
+  renew(info) {
+    info.epoch = ++this.#doubts;
+  }
+
+  /** @param {string} text */
+  #add(text) {
+    // Not from 0 again: what is prepared of a text may outlive what was known of it.
+    const info = new StatementInfo(text, this.#doubts);
+    info.isUntried = ++this.#count <= MAX_UNTRIED;
+    if (text.length > MAX_LENGTH / 4) return info;
+    this.#infos.set(text, info);
+    this.#length += text.length;
+    // Insertion order is good enough: a text in use comes back at its next use.
+    for (const oldest of this.#infos.keys()) {
+      if (this.#infos.size <= MAX_TEXTS && this.#length <= MAX_LENGTH) break;
+      this.#infos.delete(oldest);
+      this.#length -= oldest.length;
+    }
+    return info;
+  }
+}
+
+module.exports = { StatementRegistry, StatementInfo };

@@ -1,0 +1,168 @@
+'use strict';
+
+// What a client knows of its transactions: which one is open, and so what may
+// pass; runs them, and runs them again. Each client has one; called by client.js,
+// and by pool.js when a client goes back.
+
+const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks');
+const { setTimeout: delay } = require('node:timers/promises');
+const { DatabaseError } = require('../base');
+const { clientError, notIdleError, notLentError, releasedError } = require('./errors');
+const { readTransaction } = require('./options');
+const { TransactionScope } = require('./scope');
+
+/**
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('./transaction').Speaker} Speaker
+ * @typedef {import('../connection').Connection} Connection
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../statements').StatementRegistry} StatementRegistry
+ * @typedef {import('./scope').Scope} Scope
+ * @typedef {import('./transaction').Body} Body
+ */
+
+/** Serialization failure, deadlock: the same again may succeed. */
+const CONFLICTS = new Set(['40001', '40P01']);
+const FIRST_BACKOFF_MILLIS = 10;
+const MAX_BACKOFF_MILLIS = 200;
+const MAX_CAUSES = 10;
+
+/**
+ * Whose statement a tool that has wrapped client.query() is working on: it may await something before it
+ * passes the statement on. Made for the first tool, as it costs every promise of the process something.
+ * @type {AsyncLocalStorage<Scope> | undefined}
+ */
+let handed;
+
+class TransactionGate {
+  #client;
+  #isWrapped;
+  /** The attempt at the transaction that is under way. @type {TransactionScope | undefined} */
+  #scope = undefined;
+  /** Whose statement the client is being given. @type {Scope | undefined} */
+  #speaker = undefined;
+  /** Somebody has the client; false between two borrowers. */
+  #isLent = true;
+
+  /**
+   * @param {Speaker} client
+   * @param {Connection} connection
+   * @param {StatementRegistry} registry
+   * @param {() => boolean} isWrapped whether somebody has wrapped query() of the client
+   */
+  constructor(client, connection, registry, isWrapped) {
+    this.#client = client;
+    this.#isWrapped = isWrapped;
+    this.connection = connection;
+    this.registry = registry;
+  }
+
+  /**
+   * @param {Query | Batch} work that the client is about to send
+   * @returns {Error | undefined} why it must not
+   */
+  admit(work) {
+    const speaker = this.#speaker ?? this.#handedBy;
+    if (speaker === undefined) return this.#scope === undefined ? undefined : clientError();
+    // The batch of a query was asked.
+    return 'batch' in work && work.batch !== undefined ? undefined : speaker.admit(work);
+  }
+
+  /** Whose statement comes by way of a wrapper. */
+  get #handedBy() {
+    const scope = handed?.getStore();
+    return scope?.gate === this ? scope : undefined;
+  }
+
+  /**
+   * What a callback asks for is not a part of the statement that it belongs to.
+   * @template {readonly unknown[]} T
+   * @param {T} given arguments of a statement
+   * @returns {T} what speak() may be given of them
+   */
+  freeCallbacks(given) {
+    if (!this.#isWrapped()) return given;
+    const free = (/** @type {unknown} */ argument) =>
+      typeof argument === 'function' ? AsyncResource.bind(/** @type {any} */ (argument)) : argument;
+    return /** @type {any} */ (given.map(free));
+  }
+
+  /**
+   * @template T
+   * @param {Scope} scope
+   * @param {(client: Speaker) => T} statement
+   */
+  speak(scope, statement) {
+    if (this.#isWrapped()) {
+      handed ??= new AsyncLocalStorage();
+      return handed.run(scope, () => statement(this.#client));
+    }
+    this.#speaker = scope;
+    try {
+      return statement(this.#client);
+    } finally {
+      this.#speaker = undefined;
+    }
+  }
+
+  /**
+   * @param {Body} body
+   * @param {any} options
+   */
+  async run(body, options) {
+    const { begin, retries } = readTransaction(body, options);
+    if (this.#scope !== undefined) throw clientError();
+    const { connection } = this;
+    if (!this.#isLent) throw notLentError();
+    for (let attempt = 1; ; ++attempt) {
+      const scope = new TransactionScope(this, begin);
+      // Nothing else passes from here on.
+      this.#scope = scope;
+      try {
+        if (connection.mayBeInTransaction) await connection.whenStatusKnown();
+        if (connection.transactionStatus > 0) throw notIdleError();
+        return await scope.run(body);
+      } catch (error) {
+        if (attempt > retries || !isConflict(error)) throw error;
+        // Nothing that may last is run again.
+        if (scope.isLoose || scope.isDoubtful || scope.mayLast) throw error;
+        const limit = Math.min(FIRST_BACKOFF_MILLIS * 2 ** attempt, MAX_BACKOFF_MILLIS);
+        await delay(limit * Math.random());
+        // Released meanwhile: the connection is somebody else's.
+        if (this.#scope !== scope) throw error;
+      } finally {
+        if (this.#scope === scope) this.#scope = undefined;
+      }
+    }
+  }
+
+  /** The client has a new borrower. */
+  open() {
+    this.#isLent = true;
+  }
+
+  /** The client goes back to its pool. */
+  close() {
+    this.#isLent = false;
+    const scope = this.#scope;
+    this.#scope = undefined;
+    if (scope === undefined) return;
+    scope.isAbandoned = true;
+    if (scope.isCommitSent) return;
+    scope.end(releasedError());
+  }
+}
+
+/**
+ * @param {any} error of an attempt of which nothing is left
+ * @returns {boolean} whether another one may succeed
+ */
+function isConflict(error) {
+  for (let left = MAX_CAUSES; left > 0 && error instanceof Error; --left) {
+    if (error instanceof DatabaseError && CONFLICTS.has(String(error.code))) return true;
+    error = error.cause;
+  }
+  return false;
+}
+
+module.exports = { TransactionGate };

@@ -1,0 +1,270 @@
+'use strict';
+
+// How processes, worker threads and objects end, with connections open, busy or
+// half made. In child processes, whose scripts are in support/fixtures/: a crash
+// is then a failed test.
+
+const assert = require('node:assert/strict');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const { setTimeout: delay } = require('node:timers/promises');
+const nodeGypBuild = require('node-gyp-build');
+const { Client, ConnectionError } = require('../..');
+const { endAll, newPool, options } = require('../support/connect');
+const {
+  PATIENCE_MILLIS,
+  Observer,
+  applicationName,
+  runFixture,
+  until,
+} = require('../support/outside');
+
+const ROOT = path.join(__dirname, '..', '..');
+
+/** Runs a fixture that must end well, without a word on stderr. */
+async function run(name, args, nodeArgs) {
+  const { code, signal, stdout, stderr } = await runFixture(name, { args, nodeArgs });
+  assert.deepEqual({ code, signal, stderr }, { code: 0, signal: null, stderr: '' });
+  return stdout.trim();
+}
+
+describe('at the end', function () {
+  this.timeout(3 * PATIENCE_MILLIS);
+
+  /** @type {Observer} */
+  let observer;
+
+  before(async () => {
+    observer = await Observer.open();
+  });
+  after(() => observer.close());
+  afterEach(endAll);
+
+  /** @param {string} name application_name */
+  const untilGone = (name) =>
+    until('no backend is left', async () => !(await observer.backends(name)).length);
+
+  describe('of a process', () => {
+    for (const moment of ['connecting', 'unsent', 'sent', 'answered', 'in an exit listener']) {
+      it(`process.exit() with queries in flight is clean (${moment})`, async () => {
+        assert.equal(await run('exit-in-flight.js', [moment]), '');
+      });
+    }
+
+    it('it comes by itself after client.end()', async () => {
+      assert.equal(await run('ends-by-itself.js', ['ended']), 'done');
+    });
+
+    it('it comes by itself after client.unref()', async () => {
+      assert.equal(await run('ends-by-itself.js', ['unref']), 'done');
+    });
+
+    for (const module of ['pg', '../../..']) {
+      it(`it does not come while a connection is open that nobody refers to, as with pg (${module})`, async () => {
+        const name = applicationName();
+        const child = runFixture('forgotten.js', {
+          args: [module, name],
+          nodeArgs: ['--expose-gc'],
+        });
+        await until('it was forgotten', async () => {
+          const [row] = await observer.ask(
+            "select query from pg_stat_activity where application_name = $1 and state = 'idle'",
+            [name],
+          );
+          return row?.query === "select 'forgotten'";
+        });
+        // Some collections long.
+        await delay(1500);
+        const [pid] = await observer.backends(name);
+        assert.notEqual(pid, undefined);
+        const locks = await observer.ask(
+          "select 1 from pg_locks where locktype = 'advisory' and pid = $1",
+          [pid],
+        );
+        assert.equal(locks.length, 1);
+        await observer.terminate(pid);
+        const { code, stdout } = await child;
+        assert.deepEqual({ code, stdout }, { code: 0, stdout: '57P01\n' });
+      });
+    }
+
+    it('it comes by itself when a client was never connected', async () => {
+      assert.equal(await run('ends-by-itself.js', ['unused']), 'done');
+    });
+
+    it('it does not come from lost connections that nobody listens to', async () => {
+      assert.equal(await run('no-error-listeners.js', []), 'unknown');
+    });
+  });
+
+  describe('of worker threads', () => {
+    it('four of them have run 1,000 queries each', async () => {
+      const name = applicationName();
+      assert.equal(await run('workers.js', ['together', name]), '[1000,1000,1000,1000]');
+      await untilGone(name);
+    });
+
+    it('the main thread goes on with its own pool', async () => {
+      const name = applicationName();
+      assert.equal(await run('workers.js', ['with main', name]), '[1100,1000]');
+      await untilGone(name);
+    });
+
+    it('terminated at any moment, they leave the process sound and no backend', async () => {
+      const name = applicationName();
+      assert.equal(await run('workers.js', ['terminated', name]), '1000');
+      await untilGone(name);
+    });
+
+    for (const what of ['unread commands', 'unread answers']) {
+      it(`terminated amid JavaScript, with ${what}, they do no harm`, async () => {
+        const name = applicationName();
+        assert.equal(await run('workers.js', [what, name]), '150');
+        await untilGone(name);
+      });
+    }
+
+    it('nothing is left of those that end while they connect', async () => {
+      const name = applicationName();
+      const codes = JSON.parse(await run('workers.js', ['while connecting', name]));
+      assert.deepEqual(codes, [0, 0, 0, 1, 1, 1, 1, 1, 1]);
+      await untilGone(name);
+    });
+  });
+
+  describe('of clients that nobody holds', () => {
+    for (const [what, scenario, outcome] of [
+      ['an idle one keeps its connection, and what its session holds', 'idle', '3 open, 3 locks'],
+      ['a busy one answers', 'busy', 'answered,answered,answered, 3 open'],
+      ['one that is closed, however that came, is collected', 'ended', 'collected'],
+      ['one that connects does so', 'connecting', 'connected'],
+      ['one that listens is kept', 'listening', 'heard,heard,heard'],
+      [
+        'the errors of one that has ended do not keep it',
+        'with errors kept',
+        Array(3).fill('22012,ERR_PG_CONDUIT_PARAMETER').join(),
+      ],
+      [
+        'a stream or cursor in the middle of its rows keeps no connection',
+        'in the middle of rows',
+        '1',
+      ],
+      ['a stream that somebody reads is kept', 'while somebody reads', '6000'],
+      ['those of a forgotten pool are closed, and the pool is collected', 'of a pool', 'closed'],
+    ]) {
+      it(what, async () => {
+        const name = applicationName();
+        assert.equal(await run('collected.js', [scenario, name], ['--expose-gc']), outcome);
+        await untilGone(name);
+      });
+    }
+  });
+
+  describe('of a query', () => {
+    for (const what of ['errors', 'rows', 'names of columns', 'notices', 'notifications']) {
+      it(`${what} that are kept do not keep the large row that came with them`, async () => {
+        const { each, row } = JSON.parse(await run('kept.js', [what], ['--expose-gc']));
+        // Itself, and the chunk of text that it stands in: 8 KiB.
+        assert.ok(each < row / 4, `${each} bytes for each`);
+      });
+    }
+  });
+
+  if (process.platform === 'linux') {
+    it('no descriptor is left of 300 connections', async () => {
+      const { before, after } = JSON.parse(await run('descriptors.js', []));
+      assert.equal(after, before);
+    });
+  }
+
+  it('the driver may have been loaded more than once in a thread', async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-copy-'));
+    try {
+      const addon = path.relative(ROOT, nodeGypBuild.path(ROOT));
+      for (const name of ['lib', 'package.json', addon]) {
+        fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+      }
+      fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+      assert.equal(await run('twice.js', [folder]), '3000');
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  });
+
+  describe('of a client', () => {
+    it('end() gives up a connection that is being made', async () => {
+      const name = applicationName();
+      for (let i = 0; i < 10; ++i) {
+        const client = new Client(options({ application_name: name }));
+        const connected = client.connect();
+        const query = client.query('select 1');
+        const outcomes = Promise.allSettled([connected, query]);
+        for (let turns = 0; turns < i; ++turns) await new Promise(setImmediate);
+        await client.end();
+        // It may just have been made.
+        for (const { status, reason } of await outcomes) {
+          if (status === 'rejected') {
+            assert.ok(reason instanceof ConnectionError, String(reason));
+            assert.equal(reason.outcome, 'not-run');
+          } else assert.ok(i > 0);
+        }
+        await assert.rejects(client.query('select 1'), ConnectionError);
+      }
+      await untilGone(name);
+    });
+
+    it('end() gives up a server that accepts and says nothing', async () => {
+      const server = net.createServer();
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      try {
+        const { port } = server.address();
+        const client = new Client({ host: '127.0.0.1', port, sslmode: 'disable' });
+        const rejected = assert.rejects(client.connect(), ConnectionError);
+        const [socket] = await once(server, 'connection');
+        socket.resume();
+        const closed = once(socket, 'close');
+        await client.end();
+        await rejected;
+        await closed;
+      } finally {
+        server.close();
+      }
+    });
+
+    it('end() finishes what is in flight, and can be called again', async () => {
+      const client = new Client(options());
+      await client.connect();
+      const queries = Array.from({ length: 100 }, (_, i) =>
+        client.query('select $1::int as i', [i]).then(({ rows }) => rows[0].i),
+      );
+      await Promise.all([client.end(), client.end()]);
+      assert.deepEqual(
+        await Promise.all(queries),
+        Array.from({ length: 100 }, (_, i) => i),
+      );
+      await client.end();
+      await assert.rejects(client.query('select 1'), ConnectionError);
+    });
+
+    it('end() before connect() leaves nothing', async () => {
+      const client = new Client(options());
+      await client.end();
+      await assert.rejects(client.query('select 1'), ConnectionError);
+    });
+
+    it('a pool whose connections come and go leaves no backends', async () => {
+      const name = applicationName();
+      for (let i = 0; i < 10; ++i) {
+        const pool = newPool({ application_name: name, max: 5 });
+        const queries = Array.from({ length: 5 }, () => pool.query('select pg_sleep(0.01)'));
+        await pool.end();
+        await Promise.all(queries);
+      }
+      await untilGone(name);
+    });
+  });
+});

@@ -1,0 +1,150 @@
+'use strict';
+
+// What libpq brings beside what pg has: several hosts, the one that will do among them, password
+// files, a limit for each address. On two servers of its own, one of which only reads.
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+const { Client, Pool } = require('../..');
+const { startDatabase } = require('../../scripts/database');
+const { withEnvironment } = require('../support/process');
+const { connectError } = require('../support/outcomes');
+const { deadPort, listen } = require('../support/ports');
+
+describe('several hosts', function () {
+  this.timeout(60_000);
+
+  /** @type {Awaited<ReturnType<typeof startDatabase>>} */
+  let writer;
+  /** @type {Awaited<ReturnType<typeof startDatabase>>} */
+  let reader;
+  let both;
+
+  before(async () => {
+    const hba = 'local all all trust\nhost all all all scram-sha-256';
+    writer = await startDatabase({ own: true, listen: true, hba });
+    reader = await startDatabase({
+      own: true,
+      listen: true,
+      hba,
+      settings: { default_transaction_read_only: 'on' },
+    });
+    for (const { config, socketDirectory } of [writer, reader]) {
+      const client = new Client({ ...config, host: socketDirectory });
+      await client.connect();
+      await client.query('set default_transaction_read_only = off');
+      await client.query("create role alice login password 'secret'");
+      await client.end();
+    }
+    both = {
+      host: '127.0.0.1,127.0.0.1',
+      port: `${reader.config.port},${writer.config.port}`,
+      user: 'alice',
+      password: 'secret',
+      database: writer.config.database,
+    };
+  });
+
+  after(async () => {
+    await writer?.stop();
+    await reader?.stop();
+  });
+
+  /** Which of the servers answers. */
+  async function portOf(config) {
+    const client = new Client(config);
+    try {
+      await client.connect();
+      const { rows } = await client.query("select current_setting('port')::int as port");
+      return rows[0].port;
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('are tried in their order', async () => {
+    assert.equal(await portOf(both), reader.config.port);
+    const port = `${await deadPort()},${writer.config.port}`;
+    assert.equal(await portOf({ ...both, port }), writer.config.port);
+    const { user, password, database } = both;
+    const hosts = `127.0.0.1:${await deadPort()},127.0.0.1:${writer.config.port}`;
+    const url = `postgresql://${user}:${password}@${hosts}/${database}`;
+    assert.equal(await portOf(url), writer.config.port);
+  });
+
+  it('are passed over until one will do: target_session_attrs', async () => {
+    const expected = { 'read-write': writer, 'read-only': reader, primary: reader, any: reader };
+    for (const [target, { config }] of Object.entries(expected)) {
+      assert.equal(await portOf({ ...both, target_session_attrs: target }), config.port, target);
+    }
+    const url = `postgresql://alice:secret@127.0.0.1:${reader.config.port},127.0.0.1:${writer.config.port}/${both.database}`;
+    assert.equal(await portOf(`${url}?target_session_attrs=read-write`), writer.config.port);
+    const none = await connectError({ ...both, target_session_attrs: 'standby' });
+    assert.match(none.message, /not in hot standby/);
+    const wrong = await connectError({ ...both, target_session_attrs: 'writer' });
+    assert.match(wrong.message, /invalid target_session_attrs/);
+  });
+
+  it('serve a pool that writes', async () => {
+    const pool = new Pool({ ...both, target_session_attrs: 'read-write', max: 3 });
+    const results = await Promise.all(
+      Array.from({ length: 5 }, () => pool.query("select current_setting('port')::int as port")),
+    );
+    for (const { rows } of results) assert.deepEqual(rows, [{ port: writer.config.port }]);
+    await pool.end();
+  });
+
+  it('are taken in random order with load_balance_hosts', async () => {
+    const seen = new Set();
+    // That one is not seen in so many: 2^-40.
+    for (let attempt = 0; attempt < 40 && seen.size < 2; ++attempt) {
+      seen.add(await portOf({ ...both, load_balance_hosts: 'random' }));
+    }
+    assert.deepEqual(seen, new Set([writer.config.port, reader.config.port]));
+  });
+
+  it('each have a password in the password file, unless a function gives one', async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-'));
+    const passfile = path.join(folder, 'passwords');
+    const lines = [reader, writer].map(({ config }) => `127.0.0.1:${config.port}:*:alice:secret\n`);
+    fs.writeFileSync(passfile, lines.join(''), { mode: 0o600 });
+    const config = { ...both, password: undefined };
+    try {
+      assert.equal(await portOf({ ...config, passfile }), reader.config.port);
+      await withEnvironment({ PGPASSFILE: passfile }, async () => {
+        assert.equal(await portOf(config), reader.config.port);
+        assert.equal(await portOf({ ...config, password: () => undefined }), reader.config.port);
+        assert.equal(await portOf({ ...config, password: async () => null }), reader.config.port);
+        const error = await connectError({ ...config, password: () => 'wrong' });
+        assert.equal(error.code, '28P01');
+      });
+      await withEnvironment({ PGPASSWORD: 'secret' }, async () =>
+        assert.equal(await portOf(config), reader.config.port),
+      );
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('that say nothing are given up after connect_timeout', async () => {
+    const silent = net.createServer((socket) => socket.on('error', () => {}));
+    const port = await listen(silent);
+    const config = { host: '127.0.0.1', port, user: 'x' };
+    try {
+      for (const given of [{ connect_timeout: 1 }, { connect_timeout: '1' }]) {
+        const error = await connectError({ ...config, ...given });
+        assert.deepEqual([error.message, error.code], ['timeout expired', 'ETIMEDOUT']);
+        assert.match(error.detail, /1000 ms \(connect_timeout\)/);
+      }
+      await withEnvironment({ PGCONNECT_TIMEOUT: '1' }, async () => {
+        const error = await connectError({ ...config, host: '127.0.0.1,127.0.0.1' });
+        assert.match(error.detail, /2000 ms \(connect_timeout\)/);
+      });
+    } finally {
+      silent.close();
+    }
+  });
+});

@@ -1,0 +1,292 @@
+'use strict';
+
+// Wrong answers to what is more than one query: Sync groups, batches, texts of several statements, COPY,
+// cancel requests. No word of libpq's own proves that something has not run. By a scripted server.
+
+const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
+const m = require('../support/messages');
+const { errorOf } = require('../support/outcomes');
+const { until } = require('../support/outside');
+const { ECHO } = require('../support/scripted-server');
+const {
+  allInTime,
+  assertOwn,
+  before,
+  behind,
+  echo,
+  inTime,
+  instead,
+  typeOf,
+  useScript,
+  without,
+} = require('../support/scripts');
+
+const UNKNOWN = m.message('?');
+const OTHER_ROWS = m.rowDescription([
+  { name: 'i', oid: m.OID.int4 },
+  { name: 't', oid: m.OID.text },
+]);
+const OTHER_ROW = m.dataRow(['99', 'another']);
+const COMPLETE = m.commandComplete('SELECT 1');
+const FAILURE = m.errorMessage({ S: 'ERROR', V: 'ERROR', C: '22012', M: 'said so' });
+const INSERT = 'insert into t values ($1)';
+
+describe('A server that answers wrongly', () => {
+  const script = useScript();
+
+  describe('to queries that share a Sync', () => {
+    /** So that four of them are sent behind one Sync. */
+    async function newSharingPool() {
+      const pool = script.newPool({ syncGroup: 'all' });
+      await until('they share Syncs', async () => {
+        const { syncs } = pool.stats();
+        await Promise.all([1, 2, 3, 4].map((i) => pool.query(INSERT, [i])));
+        return pool.stats().syncs - syncs === 1;
+      });
+      return pool;
+    }
+
+    const OUTCOMES = [
+      ['something unknown before ReadyForQuery', before('Z', UNKNOWN)],
+      ['an error without SQLSTATE before ReadyForQuery', before('Z', m.errorMessage({ M: 'x' }))],
+      ['something unknown before a CommandComplete', before('C', UNKNOWN)],
+      ['no ReadyForQuery, and its end', without('Z')],
+    ];
+
+    for (const [what, change] of OUTCOMES) {
+      it(`runs none of them again: with ${what}`, async () => {
+        const pool = await newSharingPool();
+        /** @type {string[][]} */
+        const turns = [];
+        script.server.reply = (sane, { texts, session }) => {
+          if (texts.length === 0) return sane;
+          turns.push(texts);
+          session.say(change(sane));
+          if (!what.includes('end')) return undefined;
+          session.end();
+          return undefined;
+        };
+        const queries = [1, 2, 3, 4].map((i) => pool.query(INSERT, [i]));
+        for (const { status, reason } of await allInTime(queries)) {
+          assert.equal(status, 'rejected');
+          assert.equal(reason.outcome, 'unknown', String(reason));
+        }
+        assert.deepEqual(
+          turns.map(({ length }) => length),
+          [4],
+        );
+        await script.recovers(pool);
+      });
+
+      it(`does not call a batch undone: with ${what}`, async () => {
+        const pool = script.newPool();
+        assertOwn(await echo(pool, 1), 1);
+        script.server.reply = (sane, { session }) => {
+          session.say(change(sane));
+          if (what.includes('end')) session.end();
+        };
+        const list = [1, 2, 3].map((i) => ({ text: INSERT, values: [i] }));
+        const error = await errorOf(inTime('the batch', pool.batch(list)));
+        assert.equal(error.outcome, 'unknown', String(error));
+        await script.recovers(pool);
+      });
+    }
+
+    it('runs each of them again when it says that one has failed', async () => {
+      const answer = { columns: [], rows: [], tag: 'INSERT 0 1' };
+      script.server.statements[INSERT] = () => answer;
+      const pool = await newSharingPool();
+      let runs = 0;
+      script.server.reply = (sane, { texts }) => {
+        runs += texts.length;
+        return texts.length < 2 ? sane : [FAILURE, m.ready()];
+      };
+      const results = await allInTime([1, 2, 3, 4].map((i) => pool.query(INSERT, [i])));
+      assert.deepEqual(
+        results.map(({ value }) => value.command),
+        Array(4).fill('INSERT'),
+      );
+      assert.equal(runs, 8);
+    });
+
+    it('does not call them undone when its last words have no V field, as of an old pooler', async () => {
+      const pool = await newSharingPool();
+      script.server.reply = (sane, { session }) => {
+        session.say(m.errorMessage({ S: 'FATAL', C: '08P01', M: 'server conn crashed?' }));
+        session.end();
+      };
+      for (const { reason } of await allInTime([1, 2, 3, 4].map((i) => pool.query(INSERT, [i])))) {
+        assert.equal(reason.outcome, 'unknown', String(reason));
+      }
+    });
+  });
+
+  describe('to several statements in one text', () => {
+    const TEXT = 'select 1; select 2';
+
+    for (const [what, change] of [
+      ['no CommandComplete between two', without('C')],
+      ['something unknown', before('D', UNKNOWN)],
+      ['CopyBothResponse', before('D', m.copyResponse('W'))],
+      ['a row of another width', instead('D', OTHER_ROW)],
+      ['a message of negative length', before('D', m.withLength('D', -1))],
+      [
+        'client_encoding of another kind',
+        before('D', m.parameterStatus('client_encoding', 'BIG5')),
+      ],
+    ]) {
+      it(`rejects with ${what}`, async () => {
+        const client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = (sane, { last }) => (last === 'Q' ? change(sane) : sane);
+        const error = await errorOf(inTime('the text', client.query(TEXT)));
+        assert.equal(error.outcome, 'unknown', String(error));
+      });
+    }
+  });
+
+  describe('to a COPY', () => {
+    const FROM = 'copy t from stdin';
+    const TO = 'copy t to stdout';
+
+    /** The stream's error, or undefined when it ended well. */
+    function endOf(stream) {
+      return inTime(
+        'the stream',
+        new Promise((resolve) => {
+          stream.on('error', resolve);
+          stream.on('close', () => resolve(undefined));
+        }),
+      );
+    }
+
+    it('is sane when nothing is changed', async () => {
+      const client = await script.connect();
+      const stream = client.copyFrom(FROM);
+      stream.end('one\n');
+      assert.equal(await endOf(stream), undefined);
+      const out = client.copyTo(TO);
+      out.resume();
+      assert.equal(await endOf(out), undefined);
+    });
+
+    for (const [what, edit] of [
+      ['something unknown', (sane) => [UNKNOWN, ...sane]],
+      ['CopyOutResponse', () => [m.copyResponse('H')]],
+      ['rows', (sane) => [OTHER_ROWS, OTHER_ROW, COMPLETE, ...sane.slice(-1)]],
+      ['ReadyForQuery alone', (sane) => sane.slice(-1)],
+      ['an error', (sane) => [FAILURE, ...sane.slice(-1)]],
+      ['its end', () => []],
+    ]) {
+      it(`from here, with ${what} at the end of the data`, async () => {
+        const client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = (sane, { last, session }) => {
+          if (last !== 'c') return sane;
+          const said = edit(sane);
+          session.say(said);
+          if (typeOf(said.at(-1) ?? Buffer.from('x')) !== 'Z') session.end();
+          return undefined;
+        };
+        const stream = client.copyFrom(FROM);
+        stream.end('one\n');
+        const error = await endOf(stream);
+        if (what === 'rows') assert.equal(error, undefined);
+        else assert.equal(error.outcome, what === 'an error' ? 'not-run' : 'unknown');
+      });
+    }
+
+    for (const [what, change] of [
+      ['something unknown among the data', before('d', UNKNOWN)],
+      ['a row among the data', before('d', OTHER_ROW)],
+      ['ReadyForQuery among the data', behind('d', m.ready())],
+      ['an error among the data', (sane) => [...sane.slice(0, 2), FAILURE, m.ready()]],
+      ['no CopyDone', without('c')],
+      ['data of negative length', before('d', m.withLength('d', -5))],
+      ['its end among the data', (sane) => sane.slice(0, 2)],
+    ]) {
+      it(`to here, with ${what}`, async () => {
+        const client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = (sane, { last, session }) => {
+          if (last !== 'Q') return sane;
+          const said = change(sane);
+          session.say(said);
+          if (!/an error/.test(what)) session.end();
+          return undefined;
+        };
+        const stream = client.copyTo(TO);
+        let text = '';
+        stream.on('data', (data) => (text += data));
+        const error = await endOf(stream);
+        assert.ok('one\ntwo\n'.startsWith(text), JSON.stringify(text));
+        if (error === undefined) assert.equal(text, 'one\ntwo\n');
+        else assert.ok(['unknown', 'not-run'].includes(error.outcome));
+      });
+    }
+  });
+
+  describe('to a cancel request', () => {
+    it('has given no key: the query is given up, and its connection', async () => {
+      const { handshake } = script.server;
+      script.server.handshake = [
+        (body) => handshake[0](body).filter((bytes) => typeOf(bytes) !== 'K'),
+      ];
+      const client = await script.connect();
+      client.on('error', () => {});
+      script.server.reply = (sane, { texts }) => (texts.length > 0 ? undefined : sane);
+      const query = client.query({ text: ECHO, values: [1, 'v1'], timeoutMillis: 50 });
+      const error = await errorOf(inTime('the query', query));
+      assert.equal(error.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT');
+      assert.equal(error.outcome, 'unknown');
+    });
+
+    describe('with a savepoint of ours in front of what is cancelled', () => {
+      /** @type {() => void} */
+      let answerSavepoint;
+      /** @type {import('../..').Client} */
+      let client;
+
+      /** A stream in a transaction, whose savepoint is at the server. */
+      async function openStream() {
+        const inTransaction = instead('Z', m.ready('T'));
+        client = await script.connect();
+        client.on('error', () => {});
+        script.server.reply = inTransaction;
+        await inTime('BEGIN', client.query('begin'));
+        let isThere = false;
+        script.server.reply = (sane, { texts, session }) => {
+          if (!/^SAVEPOINT/.test(texts[0])) return undefined;
+          isThere = true;
+          answerSavepoint = () => session.say(inTransaction(sane));
+          return undefined;
+        };
+        const stream = client.stream(ECHO, [1, 'v1']);
+        stream.on('error', () => {});
+        return { stream, untilThere: () => until('it is there', () => isThere) };
+      }
+
+      it('gets none before the savepoint is answered, which it would hit', async () => {
+        const { stream, untilThere } = await openStream();
+        stream.destroy();
+        await untilThere();
+        await delay(50);
+        assert.equal(script.server.cancels, 0);
+        answerSavepoint();
+        await until('it is asked', () => script.server.cancels > 0);
+      });
+
+      it('gets none at all when its caller has given up by then', async () => {
+        const { stream, untilThere } = await openStream();
+        stream.resume();
+        await untilThere();
+        const error = await errorOf(inTime('cancel()', client.cancel()));
+        assert.match(error.message, /could not be asked to cancel/);
+        answerSavepoint();
+        await delay(50);
+        assert.equal(script.server.cancels, 0);
+      });
+    });
+  });
+});

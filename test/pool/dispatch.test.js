@@ -1,0 +1,468 @@
+'use strict';
+
+// Which connection of a pool a statement runs on, what waits, and which statements are refused,
+// since they would change the session that callers share, or run alone.
+
+const assert = require('node:assert/strict');
+const { once } = require('node:events');
+const net = require('node:net');
+const { setTimeout: delay } = require('node:timers/promises');
+const { Pool, StatementRefusedError } = require('../..');
+const { newClient } = require('../support/connect');
+const { until } = require('../support/outside');
+const {
+  BLOCKABLE,
+  LOCK,
+  PID,
+  newPool,
+  pidOf,
+  pidsOf,
+  poolError,
+  teach,
+  usePools,
+  warm,
+} = require('../support/pools');
+const { NOWHERE, listen } = require('../support/ports');
+const { Proxy } = require('../support/proxy');
+
+describe('Pool', function () {
+  // A query in the wrong place waits for ever.
+  this.timeout(15000);
+
+  const observer = usePools();
+
+  describe('shares connections among queries', () => {
+    it('200 concurrent queries run on the one connection of max: 1', async () => {
+      const pool = newPool({ max: 1 });
+      const results = await Promise.all(
+        Array.from({ length: 200 }, (_, i) => pool.query(`${PID}, $1::int as i`, [i])),
+      );
+      assert.equal(new Set(results.map(pidOf)).size, 1);
+      assert.deepEqual(
+        results.map(({ rows }) => rows[0].i),
+        Array.from({ length: 200 }, (_, i) => i),
+      );
+      assert.equal(pool.totalCount, 1);
+    });
+
+    it('uses an idle connection first', async () => {
+      const pool = newPool({ max: 3 });
+      await warm(pool, 3);
+      const pids = await pidsOf([1, 2, 3, 4].map(() => pool.query(PID)));
+      assert.equal(new Set(pids.slice(0, 3)).size, 3);
+      assert.ok(pids.slice(0, 3).includes(pids[3]));
+    });
+
+    it('grows to max for slow statements', async () => {
+      const pool = newPool({ max: 10 });
+      const sleep = 'select pg_backend_pid() as pid, pg_sleep(0.2)';
+      const pids = await pidsOf(Array.from({ length: 10 }, () => pool.query(sleep)));
+      assert.equal(new Set(pids).size, 10);
+      assert.equal(pool.totalCount, 10);
+    });
+
+    it('grows from one connection when it is known that a statement is slow', async () => {
+      const pool = newPool({ max: 4 });
+      await pool.query(BLOCKABLE, [0.05, LOCK]);
+      assert.equal(pool.totalCount, 1);
+      await observer.lock(LOCK);
+      const blocked = [1, 2, 3, 4].map(() => pool.query(BLOCKABLE, [0, LOCK]));
+      await observer.untilWaitedFor(LOCK, 4);
+      await observer.unlock(LOCK);
+      assert.equal(new Set(await pidsOf(blocked)).size, 4);
+    });
+
+    it('never opens more than max', async () => {
+      const pool = newPool({ max: 2 });
+      let opened = 0;
+      pool.on('connect', () => ++opened);
+      await Promise.all(
+        Array.from({ length: 10 }, () =>
+          pool.query('select pg_backend_pid() as pid, pg_sleep(0.02)'),
+        ),
+      );
+      assert.equal(opened, 2);
+      assert.equal(pool.totalCount, 2);
+    });
+
+    it('a fast query passes a slow statement by on a free connection', async () => {
+      const pool = newPool({ max: 2 });
+      await warm(pool, 2);
+      await teach(pool, PID);
+      await pool.query(BLOCKABLE, [0.05, LOCK]);
+      await observer.lock(LOCK);
+      const slow = pool.query(BLOCKABLE, [0, LOCK]);
+      // Each of them would wait for the lock if it stood behind.
+      const fast = new Set(await pidsOf(Array.from({ length: 50 }, () => pool.query(PID))));
+      for (let i = 0; i < 20; ++i) fast.add(pidOf(await pool.query(PID)));
+      await observer.unlock(LOCK);
+      assert.equal(fast.size, 1);
+      assert.ok(!fast.has(pidOf(await slow)));
+    });
+
+    it('a fast query waits for a new connection rather than behind a slow statement', async () => {
+      const pool = newPool({ max: 2 });
+      await teach(pool, PID);
+      await pool.query(BLOCKABLE, [0.05, LOCK]);
+      assert.equal(pool.totalCount, 1);
+      await observer.lock(LOCK);
+      const slow = pool.query(BLOCKABLE, [0, LOCK]);
+      const fast = pidOf(await pool.query(PID));
+      await observer.unlock(LOCK);
+      assert.notEqual(fast, pidOf(await slow));
+      assert.equal(pool.totalCount, 2);
+    });
+
+    it('a statement that was never seen is taken to be slow', async () => {
+      const pool = newPool({ max: 2 });
+      await teach(pool, PID);
+      assert.equal(pool.totalCount, 1);
+      await observer.lock(LOCK);
+      const unseen = pool.query(`${BLOCKABLE} as unseen`, [0, LOCK]);
+      const fast = pidOf(await pool.query(PID));
+      await observer.unlock(LOCK);
+      assert.notEqual(fast, pidOf(await unseen));
+    });
+
+    it('queries pass a connection by whose head is overdue', async () => {
+      const pool = newPool({ max: 2 });
+      await teach(pool, PID);
+      await teach(pool, BLOCKABLE, [0, LOCK]);
+      assert.equal(pool.totalCount, 1);
+      await observer.lock(LOCK);
+      const overdue = pool.query(BLOCKABLE, [0, LOCK]);
+      await observer.untilWaitedFor(LOCK);
+      // Those that come before it is known to be overdue may stand behind it.
+      const answered = [];
+      const all = [overdue];
+      await until('a query has passed', () => {
+        const query = pool.query(PID);
+        query.then((result) => answered.push(pidOf(result)));
+        all.push(query);
+        return answered.length > 0;
+      });
+      const passed = [...answered];
+      await observer.unlock(LOCK);
+      await Promise.all(all);
+      assert.ok(!passed.includes(pidOf(await overdue)));
+    });
+
+    it('slow statements do not wait behind each other while there are connections', async () => {
+      const pool = newPool({ max: 3 });
+      await warm(pool, 3);
+      await pool.query(BLOCKABLE, [0.05, LOCK]);
+      await observer.lock(LOCK);
+      const slow = [1, 2, 3].map(() => pool.query(BLOCKABLE, [0, LOCK]));
+      await observer.untilWaitedFor(LOCK, 3);
+      await observer.unlock(LOCK);
+      assert.equal(new Set(await pidsOf(slow)).size, 3);
+    });
+
+    it('a fast query waits for the first free connection rather than behind a slow statement', async () => {
+      const pool = newPool({ max: 2 });
+      await warm(pool, 2);
+      await teach(pool, PID);
+      await teach(pool, BLOCKABLE, [0.05, LOCK], 3);
+      await observer.lock(LOCK);
+      await observer.lock(LOCK + 1);
+      const slow = [LOCK, LOCK + 1].map((lock) => pool.query(BLOCKABLE, [0, lock]));
+      await observer.untilWaitedFor(LOCK);
+      await observer.untilWaitedFor(LOCK + 1);
+      const fast = [1, 2, 3].map(() => pool.query(PID));
+      assert.equal(pool.waitingCount, 3);
+      await observer.unlock(LOCK + 1);
+      // The other one is still blocked.
+      const pids = new Set(await pidsOf(fast));
+      assert.deepEqual([...pids], [pidOf(await slow[1])]);
+      await observer.unlock(LOCK);
+      assert.ok(!pids.has(pidOf(await slow[0])));
+    });
+
+    it('what waits for a slow statement keeps its order, and its time limit', async () => {
+      const pool = newPool({ max: 1, connectionTimeoutMillis: 1000 });
+      await teach(pool, BLOCKABLE, [0.05, LOCK], 3);
+      await observer.lock(LOCK);
+      const slow = pool.query(BLOCKABLE, [0, LOCK]);
+      const done = [];
+      const waiting = [1, 2, 3].map((i) =>
+        pool.query('select $1::int as i', [i]).then(({ rows }) => done.push(rows[0].i)),
+      );
+      assert.equal(pool.waitingCount, 3);
+      await observer.unlock(LOCK);
+      await Promise.all([slow, ...waiting]);
+      assert.deepEqual(done, [1, 2, 3]);
+
+      await observer.lock(LOCK);
+      const blocked = pool.query(BLOCKABLE, [0, LOCK]);
+      await assert.rejects(pool.query(PID), poolError('ERR_PG_CONDUIT_POOL_TIMEOUT'));
+      await observer.unlock(LOCK);
+      await blocked;
+    });
+
+    it('a fast query stands behind one that was never seen if no connection may be opened', async () => {
+      const pool = newPool({ max: 1 });
+      await teach(pool, PID);
+      await observer.lock(LOCK);
+      const unseen = pool.query(`${BLOCKABLE} as never_seen`, [0, LOCK]);
+      const fast = pool.query(PID);
+      assert.equal(pool.waitingCount, 0);
+      assert.equal(pool.stats().connections[0].inFlight, 2);
+      await observer.unlock(LOCK);
+      assert.equal(pidOf(await unseen), pidOf(await fast));
+    });
+
+    describe('does not call a statement slow', () => {
+      const FAST = 'select $1::int as fast';
+
+      function block(millis) {
+        const end = performance.now() + millis;
+        while (performance.now() < end);
+      }
+
+      /** What a use of the text is expected to cost. */
+      async function expected(pool) {
+        const query = pool.query(FAST, [0]);
+        const { expectedMillis } = pool.stats().connections[0];
+        await query;
+        return expectedMillis;
+      }
+
+      /**
+       * The least of what it is expected to cost after the uses: other processes of a busy machine may
+       * hold the server up, now and then.
+       * @param {(i: number) => Promise<any>} use
+       */
+      async function leastExpected(pool, use) {
+        let least = Infinity;
+        for (let attempt = 0; attempt < 3 && least >= 5; ++attempt) {
+          for (let i = 0; i < 10; ++i) await use(i);
+          least = Math.min(least, await expected(pool));
+        }
+        return least;
+      }
+
+      for (const [when, blockSoon] of [
+        ['in the tick that sends it', () => block(50)],
+        ['in a microtask', () => void Promise.resolve().then(() => block(50))],
+        ['in an immediate', () => void setImmediate(block, 50)],
+        ['in a timer', () => void setTimeout(block, 0, 50)],
+        ['in timers all the time', () => [0, 1, 2, 3].map((wait) => setTimeout(block, wait, 20))],
+      ]) {
+        it(`because JavaScript was busy ${when}`, async () => {
+          const pool = newPool({ max: 1 });
+          await teach(pool, FAST, [0]);
+          const millis = await leastExpected(pool, async (i) => {
+            const query = pool.query(FAST, [i]);
+            blockSoon();
+            await query;
+          });
+          assert.ok(millis < 5, `${millis} ms`);
+        });
+      }
+
+      it('because JavaScript was busy with what another socket has brought', async () => {
+        const server = net.createServer((socket) => socket.on('data', () => block(50)));
+        const port = await listen(server);
+        const socket = net.connect(port, '127.0.0.1');
+        await once(socket, 'connect');
+        socket.setNoDelay(true);
+        try {
+          const pool = newPool({ max: 1 });
+          await teach(pool, FAST, [0]);
+          const millis = await leastExpected(pool, async (i) => {
+            socket.write('block');
+            await pool.query(FAST, [i]);
+            await delay(5);
+          });
+          assert.ok(millis < 5, `${millis} ms`);
+        } finally {
+          socket.destroy();
+          server.close();
+        }
+      });
+
+      it('because the server is far away, or behind a proxy', async () => {
+        const proxy = await Proxy.open();
+        proxy.delayMillis = 25;
+        try {
+          const pool = newPool({ connectionString: undefined, max: 1, ...proxy.options() });
+          await teach(pool, FAST, [0]);
+          const millis = await expected(pool);
+          assert.ok(millis < 40, `${millis} ms`);
+          // One behind the other they would take 10 seconds.
+          const start = performance.now();
+          const results = await Promise.all(
+            Array.from({ length: 200 }, (_, i) => pool.query(FAST, [i])),
+          );
+          const took = performance.now() - start;
+          for (const [fast, { rows }] of results.entries()) assert.deepEqual(rows, [{ fast }]);
+          assert.ok(took < 5000, `${took} ms`);
+        } finally {
+          await proxy.close();
+        }
+      });
+    });
+
+    it('one query does not touch another that fails', async () => {
+      const pool = newPool({ max: 1 });
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 100 }, (_, i) => pool.query('select 1 / $1::int as i', [i % 2])),
+      );
+      for (const [i, { status, reason }] of outcomes.entries()) {
+        assert.equal(status, i % 2 === 0 ? 'rejected' : 'fulfilled');
+        if (i % 2 === 0) assert.equal(reason.code, '22012');
+      }
+    });
+  });
+
+  describe('bounds what is in flight and what waits', () => {
+    it('maxInFlight caps a connection, and the rest waits in order', async () => {
+      const pool = newPool({ max: 1, maxInFlight: 5 });
+      await pool.query('select 1');
+      const done = [];
+      const queries = Array.from({ length: 50 }, (_, i) =>
+        pool.query('select $1::int as i', [i]).then(({ rows }) => done.push(rows[0].i)),
+      );
+      assert.equal(pool.stats().connections[0].inFlight, 5);
+      assert.equal(pool.waitingCount, 45);
+      await Promise.all(queries);
+      assert.deepEqual(
+        done,
+        Array.from({ length: 50 }, (_, i) => i),
+      );
+      assert.equal(pool.waitingCount, 0);
+    });
+
+    it('beyond maxWaiting only the surplus is rejected', async () => {
+      const pool = newPool({ max: 1, maxInFlight: 5, maxWaiting: 10 });
+      await pool.query('select 1');
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, i) => pool.query('select $1::int as i', [i])),
+      );
+      for (const [i, { status, value, reason }] of outcomes.entries()) {
+        assert.equal(status, i < 15 ? 'fulfilled' : 'rejected', `query ${i}`);
+        if (i < 15) assert.deepEqual(value.rows, [{ i }]);
+        else poolError('ERR_PG_CONDUIT_POOL_FULL')(reason);
+      }
+      await pool.query('select 1');
+    });
+
+    it('beyond maxWaiting connect() rejects, and with maxWaiting: 0 nothing waits', async () => {
+      const pool = newPool({ max: 1, maxWaiting: 1 });
+      const client = await pool.connect();
+      const waiting = pool.connect();
+      await assert.rejects(pool.connect(), poolError('ERR_PG_CONDUIT_POOL_FULL'));
+      await assert.rejects(pool.query('select 1'), poolError('ERR_PG_CONDUIT_POOL_FULL'));
+      client.release();
+      (await waiting).release();
+    });
+
+    it('connectionTimeoutMillis limits the wait for a connection that is lent', async () => {
+      const pool = newPool({ max: 1, connectionTimeoutMillis: 500 });
+      const client = await pool.connect();
+      const outcomes = await Promise.allSettled([
+        pool.connect(),
+        pool.query('select 1'),
+        pool.query('vacuum pg_am'),
+      ]);
+      for (const { status, reason } of outcomes) {
+        assert.equal(status, 'rejected');
+        assert.match(reason.message, /^timeout exceeded when trying to connect/);
+        poolError('ERR_PG_CONDUIT_POOL_TIMEOUT')(reason);
+      }
+      assert.equal(pool.waitingCount, 0);
+      client.release();
+      await pool.query('select 1');
+    });
+
+    it('connectionTimeoutMillis does not limit how long a query runs', async () => {
+      const pool = newPool({ max: 1, connectionTimeoutMillis: 500 });
+      await pool.query('select pg_sleep(0.7)');
+      const client = await pool.connect();
+      await client.query('select pg_sleep(0.7)');
+      client.release();
+    });
+  });
+
+  describe('refuses what would change the session that callers share', () => {
+    /** @param {string} text @param {RegExp} hint what to do instead */
+    async function assertRefused(text, hint) {
+      // Nothing listens there: what were sent would be rejected otherwise.
+      const pool = new Pool({ host: NOWHERE });
+      await assert.rejects(pool.query(text), (error) => {
+        assert.ok(error instanceof StatementRefusedError, String(error));
+        assert.equal(error.code, 'ERR_PG_CONDUIT_REFUSED');
+        assert.equal(error.outcome, 'not-run');
+        assert.match(error.message, hint);
+        return true;
+      });
+      assert.equal(pool.totalCount, 0);
+      await pool.end();
+    }
+
+    for (const text of [
+      'BEGIN',
+      'start transaction',
+      'commit',
+      'rollback',
+      'savepoint a',
+      'SET search_path TO public',
+      '/* a comment */ set statement_timeout = 1',
+      'reset all',
+      'LISTEN channel',
+      'declare c cursor for select 1',
+      'PREPARE p AS SELECT 1',
+      'deallocate all',
+      'discard all',
+      'CREATE TEMP TABLE t ()',
+      'create temporary table t as select 1',
+      'select pg_advisory_lock(1)',
+    ]) {
+      it(text, () => assertRefused(text, /pool\.connect\(\)/));
+    }
+
+    for (const text of ['COPY pg_am FROM STDIN', 'copy pg_am to stdout']) {
+      it(text, () => assertRefused(text, /copyFrom\(\) or copyTo\(\)/));
+    }
+  });
+
+  describe('runs DDL alone', () => {
+    it('VACUUM and CREATE INDEX CONCURRENTLY work, while others query', async () => {
+      for (const max of [1, 3]) {
+        const pool = newPool({ max });
+        await pool.query(`create table vacuumed_${max} as select generate_series(1, 100) as i`);
+        const others = Array.from({ length: 100 }, () =>
+          pool.query(`select count(*)::int as n from vacuumed_${max}`),
+        );
+        await pool.query(`vacuum vacuumed_${max}`);
+        await pool.query(`create index concurrently on vacuumed_${max} (i)`);
+        await pool.query(`vacuum (analyze) vacuumed_${max}`);
+        for (const { rows } of await Promise.all(others)) assert.equal(rows[0].n, 100);
+      }
+    });
+
+    it('so that nothing stands behind it in its pipeline', async () => {
+      const pool = newPool({ max: 2 });
+      await pool.query('create table locked (i int)');
+      await teach(pool, PID);
+      const client = await newClient();
+      await client.query('begin');
+      await client.query('lock table locked in access share mode');
+      const ddl = pool.query('alter table locked add column j int');
+      const pids = new Set();
+      for (let i = 0; i < 20; ++i) pids.add(pidOf(await pool.query(PID)));
+      await client.query('commit');
+      await ddl;
+      assert.equal(pids.size, 1);
+    });
+
+    it('and its connection serves others afterwards, even when it has failed', async () => {
+      const pool = newPool({ max: 1 });
+      const pid = pidOf(await pool.query(PID));
+      await assert.rejects(pool.query('create index on no_such_table (i)'), { code: '42P01' });
+      await pool.query('create table fine ()');
+      assert.equal(pidOf(await pool.query(PID)), pid);
+      assert.equal(pool.totalCount, 1);
+    });
+  });
+});

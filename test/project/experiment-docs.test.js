@@ -1,0 +1,174 @@
+'use strict';
+
+// The tables of the documentation that `npm run docs:figures` fills with what was measured. Those of docs/experiments.md and
+// docs/scaling.md: no way to do it is left out, and no mark names what there is not. Those that compare drivers: nothing is
+// made larger than it is. Run by mocha.
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
+const { EXPERIMENTS } = require('../../bench/experiments');
+const { PAGES, fill } = require('../../bench/experiments/fill-docs');
+const { TABLES, fillFactors } = require('../../bench/factors');
+const { OF_DRIVERS } = require('../../bench/fill-docs');
+const { METRICS } = require('../../bench/page/metrics');
+const { WORKLOADS } = require('../../bench/workloads');
+
+const SPREAD = { median: 2, min: 1, max: 3 };
+const MARK = /^<!-- figures /gm;
+
+/** As a full run would leave them, all figures the same. */
+function madeUpFigures({ title, arms, ours, workloads: plan }) {
+  const workloads = plan('full');
+  const spreads = Object.fromEntries(Object.values(METRICS).map(({ key }) => [key, SPREAD]));
+  return {
+    title,
+    ours,
+    limits: [],
+    drivers: arms.map(({ name, ours: isOurs }) => ({ name, ours: isOurs })),
+    workloads,
+    results: workloads.flatMap(({ id, cases }) =>
+      cases.flatMap((one) =>
+        arms
+          .filter((arm) => !one.takesPart || one.takesPart(arm))
+          .map(({ name }) => ({
+            workload: id,
+            case: one.name,
+            series: one.series,
+            x: one.x,
+            driver: name,
+            published: one.published?.[name],
+            ...spreads,
+          })),
+      ),
+    ),
+  };
+}
+
+/** The first cells of all tables that are marked. */
+function rowsOf(page) {
+  const tables = page.match(/<!-- figures [^]*?<!-- end of figures -->/g) ?? [];
+  return tables.map((table) =>
+    [...table.matchAll(/^\| ([^|]*) \|/gm)].map(([, cell]) => cell).slice(2),
+  );
+}
+
+describe('npm run docs:figures', () => {
+  const all = EXPERIMENTS.map(madeUpFigures);
+
+  for (const file of PAGES) {
+    it(`finds what each mark of ${path.basename(file)} names, and the page has all rows`, () => {
+      const page = fs.readFileSync(file, 'utf8');
+      const filled = fill(page, all);
+      const marks = page.match(MARK) ?? [];
+      assert.ok(marks.length > 0);
+      assert.equal(rowsOf(page).length, marks.length);
+      assert.deepEqual(rowsOf(page), rowsOf(filled));
+    });
+  }
+
+  it('has a table for each case of each experiment', () => {
+    const pages = PAGES.map((file) => fs.readFileSync(file, 'utf8')).join('\n');
+    for (const { id, workloads } of EXPERIMENTS) {
+      for (const workload of workloads('full')) {
+        for (const { name, series } of workload.cases) {
+          const mark = `<!-- figures ${id}/${workload.id}${series ? '' : ` "${name}"`}: `;
+          assert.ok(pages.includes(mark), mark);
+        }
+      }
+    }
+  });
+
+  it('writes the median with the range, ours in bold, and leaves out what was not run', () => {
+    const [start, end] = [
+      '<!-- figures costs/opening "one connection": time -->',
+      '<!-- end of figures -->',
+    ];
+    const page = `before\n\n${start}\nold\n${end}\n\nafter`;
+    const table = '| | Time, ms |\n| --- | --- |\n| **pg-conduit** | 2.00 (1.00–3.00) |';
+    const filled = fill(page, all);
+    assert.ok(filled.includes(`${start}\n\n${table}\n| pg | 2.00`.replace('| |', '|  |')), filled);
+    assert.ok(filled.startsWith('before\n') && filled.endsWith(`\n${end}\n\nafter`));
+    assert.equal(fill(page, []), page);
+  });
+
+  it('refuses a mark that names nothing', () => {
+    const end = '\n<!-- end of figures -->';
+    for (const [mark, message] of [
+      ['<!-- figures teleport/calm: time -->', /There is no experiment teleport/],
+      ['<!-- figures fleet/calm: time -->', /No such figures: <!-- figures fleet\/calm/],
+      ['<!-- figures costs/queries: speed -->', /There is no metric speed: time, /],
+    ]) {
+      assert.throws(() => fill(mark + end, all), { message });
+    }
+  });
+
+  describe('for the tables that compare drivers', () => {
+    const page = 'before\n<!-- factors short -->\nold\n<!-- end of factors -->\nafter';
+
+    /** A run of which all cases have come out alike. @param {object} result of the other drivers */
+    function madeUpRun(result, drivers = ['pg-conduit', 'pg', 'postgres']) {
+      return {
+        command: 'npm run bench -- --rounds 3',
+        machine: { rounds: 3, node: 'v20.0.0', server: '15.1', cpu: '2 x some' },
+        ours: 'pg-conduit',
+        drivers: drivers.map((name) => ({ name, version: '8.23.1' })),
+        workloads: WORKLOADS,
+        results: WORKLOADS.flatMap(({ id, cases }) =>
+          cases.flatMap(({ name }) =>
+            drivers.map((driver) => ({ workload: id, case: name, driver, ...result })),
+          ),
+        ),
+      };
+    }
+
+    it('finds each case, and the pages have all rows', () => {
+      const run = madeUpRun({ throughputRatio: 1, cpuRatio: 1 });
+      for (const { rows } of Object.values(TABLES)) {
+        for (const { workload, name } of rows) {
+          const found = run.results.some((one) => one.workload === workload && one.case === name);
+          assert.ok(found, `${workload} ${name}`);
+        }
+      }
+      const [readme, performance] = OF_DRIVERS.map((file) => fs.readFileSync(file, 'utf8'));
+      for (const [text, { rows }] of [
+        [readme, TABLES.short],
+        [performance, TABLES.full],
+      ]) {
+        for (const { words } of rows) {
+          assert.match(
+            text,
+            new RegExp(`^\\| ${words.replaceAll(/[(),`']/g, '.')} \\| \\*\\*`, 'm'),
+          );
+        }
+        assert.notEqual(fillFactors(text, [run]), text);
+      }
+    });
+
+    for (const [throughputRatio, cpuRatio, text] of [
+      [13.9, 7.9, '**13x** the queries/s, **1/7** of the CPU'],
+      [2.39, 2.99, '**2.3x** the queries/s, **1/2** of the CPU'],
+      [1.04, 1.99, '**1.0x** the queries/s, **51 %** of the CPU'],
+      [0.99, 0.9, '**0.9x** the queries/s, **112 %** of the CPU'],
+    ]) {
+      it(`says ${text} of ${throughputRatio} and ${cpuRatio}: never more than was measured`, () => {
+        const filled = fillFactors(page, [madeUpRun({ throughputRatio, cpuRatio })]);
+        assert.ok(filled.includes(`| 256 callers, one connection | ${text} | ${text} |`), filled);
+        assert.ok(filled.includes('| beside `pg` 8.23 | beside `postgres` 8.23 |'), filled);
+        assert.ok(filled.includes('By `npm run bench -- --rounds 3`: medians of 3 rounds, '));
+        assert.match(filled, /^before\n[^]*\nafter$/);
+      });
+    }
+
+    it('tells who has failed, and leaves a table alone of which a row was not run', () => {
+      const failed = fillFactors(page, [madeUpRun({ error: 'it broke' })]);
+      assert.match(failed, /\| failed: it broke \| failed: it broke \|/);
+      const run = madeUpRun({ throughputRatio: 1, cpuRatio: 1 });
+      run.results = run.results.filter(({ workload }) => workload !== 'w5');
+      assert.equal(fillFactors(page, [run]), page);
+      assert.throws(() => fillFactors(page.replace('short', 'tiny'), []), {
+        message: 'There is no table tiny: short, full',
+      });
+    });
+  });
+});

@@ -1,0 +1,139 @@
+'use strict';
+
+// The option fetchTypes, with which arrays of enums, domains and the like are arrays.
+
+const assert = require('node:assert/strict');
+const { TypeOverrides } = require('../..');
+const { endAll, newClient, newPool, resetSchema } = require('../support/connect');
+const { RESULT_EXECUTIONS } = require('../support/like-pg');
+
+const MOODS = `select '{sad,"so so",NULL}'::mood[] as moods, 'sad'::mood as mood`;
+const READ_MOODS = { moods: ['sad', 'so so', null], mood: 'sad' };
+
+describe('fetchTypes', () => {
+  before(async () => {
+    await resetSchema();
+    const client = await newClient();
+    await client.query(`
+      create type mood as enum ('sad', 'so so', 'happy');
+      create domain age as int check (value >= 0);
+      create domain old_age as age;
+      create domain day as date;
+      create table person (name text, age age)`);
+  });
+
+  afterEach(endAll);
+
+  it('is off: arrays of enums are texts, as in pg', async () => {
+    const client = await newClient();
+    const { rows } = await client.query(MOODS);
+    assert.deepEqual(rows, [{ moods: '{sad,"so so",NULL}', mood: 'sad' }]);
+  });
+
+  it('makes arrays of enums arrays, whatever the way to them', async () => {
+    for (const one of [await newClient({ fetchTypes: true }), newPool({ fetchTypes: true })]) {
+      for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {
+        assert.deepEqual((await one.query(MOODS)).rows, [READ_MOODS]);
+      }
+      const [{ rows }] = await one.batch([MOODS]);
+      assert.deepEqual(rows, [READ_MOODS]);
+      assert.deepEqual(await one.stream(MOODS).toArray(), [READ_MOODS]);
+      const arrays = await one.query({ text: MOODS, rowMode: 'array' });
+      assert.deepEqual(arrays.rows, [[READ_MOODS.moods, 'sad']]);
+    }
+  });
+
+  it('reads elements of domains as what they are made of, of rows as texts', async () => {
+    const client = await newClient({ fetchTypes: true, int8: 'number', date: 'string' });
+    const { rows } =
+      await client.query(`select '{1,2}'::age[] as ages, '{{1},{2}}'::old_age[] as old,
+      '{2024-02-29}'::day[] as days, array[row('a', 1)::person] as people`);
+    assert.deepEqual(rows, [
+      { ages: [1, 2], old: [[1], [2]], days: ['2024-02-29'], people: ['(a,1)'] },
+    ]);
+  });
+
+  it('knows types that are made later, also by somebody else', async () => {
+    const pool = newPool({ fetchTypes: true, max: 1 });
+    const other = await newClient();
+    await pool.query('select 1');
+    await other.query(`create type late as enum ('a'); create type later as enum ('b')`);
+    const text = `select '{a}'::late[] as list, '{a}'::late[] as list, null::late[] as none`;
+    const answers = await Promise.all([pool.query(text), pool.query(text)]);
+    for (const { rows } of answers) assert.deepEqual(rows, [{ list: ['a'], none: null }]);
+    await pool.transaction(async (tx) => {
+      const [{ rows }] = await tx.batch([
+        { text: `select '{b}'::later[] as list`, rowMode: 'array' },
+      ]);
+      assert.deepEqual(rows, [[['b']]]);
+    });
+    await other.query('drop type late; drop type later');
+  });
+
+  it('asks for them in the middle of a transaction, which goes on', async () => {
+    const pool = newPool({ fetchTypes: true, max: 1 });
+    await pool.query('select 1');
+    await pool
+      .transaction(async (tx) => {
+        await tx.query(`create type inner_mood as enum ('in')`);
+        const { rows } = await tx.query(`select '{in}'::inner_mood[] as list`);
+        assert.deepEqual(rows, [{ list: ['in'] }]);
+        throw new Error('back');
+      })
+      .catch(({ message }) => assert.equal(message, 'back'));
+  });
+
+  it('leaves alone what has a parser of its own, for the array or for the query', async () => {
+    const client = await newClient({ fetchTypes: true });
+    const { fields } = await client.query(MOODS);
+    const asText = { getTypeParser: () => (text) => `<${text}>` };
+    const { rows } = await client.query({ text: MOODS, types: asText });
+    assert.deepEqual(rows, [{ moods: '<{sad,"so so",NULL}>', mood: '<sad>' }]);
+    client.setTypeParser(fields[0].dataTypeID, (text) => text.length);
+    assert.deepEqual((await client.query(MOODS)).rows, [{ moods: 18, mood: 'sad' }]);
+  });
+
+  it('gives elements to the parser that the option types has for them', async () => {
+    const types = new TypeOverrides();
+    const client = await newClient({ fetchTypes: true, types });
+    const { fields } = await client.query(MOODS);
+    types.setTypeParser(fields[1].dataTypeID, (text) => text.toUpperCase());
+    const { rows } = await client.query(MOODS);
+    assert.deepEqual(rows, [{ moods: ['SAD', 'SO SO', null], mood: 'SAD' }]);
+  });
+
+  it('asks pg_type once for all connections of a pool', async () => {
+    const pool = newPool({ fetchTypes: true, max: 3 });
+    const clients = [await pool.connect(), await pool.connect(), await pool.connect()];
+    for (const client of clients) assert.deepEqual((await client.query(MOODS)).rows, [READ_MOODS]);
+    const counts = clients.map((client) => client.release());
+    assert.equal(counts.length, 3);
+    assert.equal(pool.stats().queries, 4);
+  });
+
+  it('gives the answer as it is where a stream that is read later stands before the question', async () => {
+    const client = await newClient({ fetchTypes: true });
+    const other = await newClient();
+    await other.query(`create type behind_stream as enum ('a')`);
+    const answer = client.query(`select '{a}'::behind_stream[] as list`);
+    const stream = client.stream(`select repeat('x', 1000) as x from generate_series(1, 100000)`);
+    assert.deepEqual((await answer).rows, [{ list: '{a}' }]);
+    stream.destroy();
+    await other.query('drop type behind_stream');
+  });
+
+  it('gives the answer as it is where a transaction that has failed cannot be asked', async () => {
+    const client = await newClient({ fetchTypes: true });
+    const other = await newClient();
+    await other.query(`create type unasked as enum ('a')`);
+    await client.query('begin');
+    const answer = client.query(`select '{a}'::unasked[] as list`);
+    await assert.rejects(client.query('select 1/0'), { code: '22012' });
+    assert.deepEqual((await answer).rows, [{ list: '{a}' }]);
+    await client.query('rollback');
+    assert.deepEqual((await client.query(`select '{a}'::unasked[] as list`)).rows, [
+      { list: ['a'] },
+    ]);
+    await other.query('drop type unasked');
+  });
+});

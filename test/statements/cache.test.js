@@ -1,0 +1,178 @@
+'use strict';
+
+// lib/statements/cache.js, what one connection has prepared, and
+// lib/statements/registry.js, what is known of texts whatever connection they run
+// on: both bounded.
+
+const assert = require('node:assert/strict');
+const { StatementCache } = require('../../lib/statements/cache');
+const { StatementRegistry } = require('../../lib/statements/registry');
+
+describe('StatementCache', () => {
+  /** @param {StatementCache} cache @param {string} text as connection.js does */
+  function use(cache, text) {
+    const known = cache.find(text);
+    if (known !== undefined) return { statement: known, evicted: [] };
+    const evicted = cache.evictFor(text);
+    if (!cache.hasRoomFor(text)) return { statement: undefined, evicted };
+    return { statement: cache.add(text), evicted };
+  }
+
+  const texts = (statements) => statements.map(({ text }) => text);
+
+  it('finds what was added, and counts hits and misses', () => {
+    const cache = new StatementCache(10, 1000);
+    assert.equal(cache.find('select 1'), undefined);
+    const statement = cache.add('select 1');
+    assert.equal(cache.find('select 1'), statement);
+    assert.equal(cache.find('select 1'), statement);
+    assert.equal(cache.find('SELECT 1'), undefined, 'a text is itself');
+    assert.deepEqual([cache.hits, cache.misses, cache.evictions, cache.size], [2, 2, 0, 1]);
+  });
+
+  it('gives up the least recently used beyond its count', () => {
+    const cache = new StatementCache(3, 1000);
+    for (const text of ['a', 'b', 'c']) use(cache, text);
+    use(cache, 'a');
+    assert.deepEqual(texts(use(cache, 'd').evicted), ['b']);
+    assert.deepEqual(texts(use(cache, 'e').evicted), ['c']);
+    assert.equal(cache.size, 3);
+    assert.equal(cache.evictions, 2);
+    assert.ok(cache.find('a') && cache.find('d') && cache.find('e'));
+  });
+
+  it('gives up as many as the length of the new text takes', () => {
+    const cache = new StatementCache(100, 100);
+    for (const letter of 'abcdefghij') use(cache, letter.repeat(10));
+    assert.equal(cache.size, 10);
+    const { statement, evicted } = use(cache, 'x'.repeat(25));
+    assert.ok(statement);
+    assert.deepEqual(
+      texts(evicted),
+      ['a', 'b', 'c'].map((letter) => letter.repeat(10)),
+    );
+  });
+
+  it('does not push out the others for a text that is too long', () => {
+    const cache = new StatementCache(100, 100);
+    for (const letter of 'abcdefghij') use(cache, letter.repeat(10));
+    const { statement, evicted } = use(cache, 'x'.repeat(26));
+    assert.equal(statement, undefined);
+    assert.deepEqual(evicted, []);
+    assert.equal(cache.size, 10);
+  });
+
+  it('never gives up what is in use, and then has no room', () => {
+    const cache = new StatementCache(2, 1000);
+    const first = use(cache, 'a').statement;
+    const second = use(cache, 'b').statement;
+    first.users = 1;
+    assert.deepEqual(use(cache, 'c').evicted, [second]);
+    cache.find('c').users = 2;
+    assert.deepEqual(use(cache, 'd'), { statement: undefined, evicted: [] });
+    first.users = 0;
+    assert.deepEqual(use(cache, 'd').evicted, [first]);
+  });
+
+  it('holds nothing with a size of 0', () => {
+    for (const cache of [new StatementCache(0, 1000), new StatementCache(10, 0)]) {
+      assert.equal(use(cache, 'select 1').statement, undefined);
+      assert.equal(cache.size, 0);
+    }
+  });
+
+  it('never uses an id twice', () => {
+    const cache = new StatementCache(2, 1000);
+    const ids = [];
+    for (let i = 0; i < 20; ++i) {
+      const { statement } = use(cache, `text ${i % 5}`);
+      ids.push(statement.id);
+      if (i === 10) cache.clear();
+      if (i === 15) cache.remove(statement);
+    }
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it('removes only the statement itself, not another with its text', () => {
+    const cache = new StatementCache(10, 1000);
+    const old = cache.add('select 1');
+    cache.remove(old);
+    const renewed = cache.add('select 1');
+    cache.remove(old);
+    assert.equal(cache.find('select 1'), renewed);
+    cache.remove(renewed);
+    assert.equal(cache.size, 0);
+  });
+
+  it('forgets all at once, and gives them out', () => {
+    const cache = new StatementCache(10, 30);
+    for (const text of ['a', 'b']) use(cache, text.repeat(7));
+    assert.deepEqual(texts(cache.clear()), ['aaaaaaa', 'bbbbbbb']);
+    assert.equal(cache.size, 0);
+    // Their lengths are forgotten too.
+    for (const text of ['c', 'd', 'e', 'f']) {
+      assert.deepEqual(use(cache, text.repeat(7)).evicted, []);
+    }
+    assert.equal(cache.size, 4);
+  });
+});
+
+describe('StatementRegistry', () => {
+  it('gives the same info for the same text', () => {
+    const registry = new StatementRegistry();
+    const info = registry.find('select 1');
+    assert.equal(registry.find('select 1'), info);
+    assert.notEqual(registry.find('select 2'), info);
+    assert.equal(info.class.kind, 'plain');
+    assert.equal(registry.find('begin').class.kind, 'transaction');
+    assert.equal(info.averageMillis, -1);
+    assert.equal(info.uses, 0);
+  });
+
+  it('learns how long a statement takes, and forgets what was long ago', () => {
+    const info = new StatementRegistry().find('select 1');
+    info.observe(8);
+    assert.equal(info.averageMillis, 8);
+    info.observe(0);
+    assert.ok(info.averageMillis > 0 && info.averageMillis < 8);
+    for (let i = 0; i < 50; ++i) info.observe(100);
+    assert.ok(Math.abs(info.averageMillis - 100) < 1);
+  });
+
+  it('renews a text under a number that it never had, also when it was forgotten meanwhile', () => {
+    const registry = new StatementRegistry();
+    const made = registry.find('select 1').epoch;
+    registry.renew(registry.find('select 1'));
+    assert.notEqual(registry.find('select 1').epoch, made);
+    for (let i = 0; i < 5000; ++i) registry.find(`select ${i} as n`);
+    assert.notEqual(registry.find('select 1').epoch, made);
+  });
+
+  /** How many of the texts are still known: a new info has no uses. */
+  const known = (registry, all) => all.filter((text) => registry.find(text).uses > 0).length;
+
+  it('is bounded in number', () => {
+    const registry = new StatementRegistry();
+    const all = Array.from({ length: 20000 }, (_, i) => `select ${i}`);
+    for (const text of all) ++registry.find(text).uses;
+    assert.equal(registry.find(all.at(-1)).uses, 1, 'the newest is there');
+    assert.equal(registry.find(all[0]).uses, 0, 'the oldest is not');
+    assert.ok(known(registry, all.slice(-4000)) > 3900);
+    assert.ok(known(registry, all.slice(0, 10000)) === 0);
+  });
+
+  it('is bounded in length, and keeps no text that is very long', () => {
+    const registry = new StatementRegistry();
+    const text = (i) => `select ${i}, '${'x'.repeat(100000)}'`;
+    const all = Array.from({ length: 200 }, (_, i) => text(i));
+    for (const one of all) ++registry.find(one).uses;
+    // From the newest: to ask for one that is gone pushes the oldest out.
+    const newestGone = [...all].reverse().findIndex((one) => registry.find(one).uses === 0);
+    assert.ok(newestGone > 10 && newestGone < 50, String(newestGone));
+    const huge = `select '${'x'.repeat(8 << 20)}'`;
+    ++registry.find('select 1').uses;
+    ++registry.find(huge).uses;
+    assert.equal(registry.find(huge).uses, 0);
+    assert.equal(registry.find('select 1').uses, 1, 'the others are not pushed out by it');
+  });
+});
