@@ -3,15 +3,10 @@
 // Several statements behind one Sync: all of them are committed, or none, and
 // their results are given out together. Made by read-batch.js, sent by outbox.js.
 
-const {
-  CallSite,
-  ConnectionError,
-  QueryAbortedError,
-  rejection,
-  StatementRefusedError,
-} = require('../base');
+const { CallSite, ConnectionError, QueryAbortedError, StatementRefusedError } = require('../base');
 const { StatementInfo } = require('../statements');
 const { OWN_DEFAULTS, Query } = require('./query');
+const { Work } = require('./work');
 
 /**
  * @typedef {import('../statements').StatementRegistry} StatementRegistry
@@ -63,41 +58,20 @@ class ReadCommitted extends BatchMember {
   }
 }
 
-class Batch {
-  /** It has its Sync to itself. */
-  sharesSync = false;
-  /** @type {any} as a query has it */
-  connection = undefined;
-  expectedMillis = 0;
-  /** That of a transaction(), in which SET LOCAL and its kin may stand. */
+class Batch extends Work {
+  /** That of a transaction(), in which SET LOCAL may stand, and what else ends with it. */
   isInTransaction = false;
-  isSettled = false;
-  isInCall = false;
-  isToldElsewhere = false;
-  /** @type {CallSite | undefined} */
-  callSite = undefined;
   /** @type {import('../rows').Result[]} */
   results = [];
-  /** @type {undefined} as a query has it */
-  callback = undefined;
-  /** @type {import('./query').QueryObserver | undefined} while somebody listens */
-  trace = undefined;
-  /** Why it is not to be sent at all. @type {Error | undefined} */
-  refusal = undefined;
-
-  /** @type {(() => void) | undefined} */
-  #whenSettled = undefined;
 
   /**
    * @param {BatchMember[]} members in their order
-   * @param {import('./query').Limits} [options]
+   * @param {import('./work').Limits} [options]
    */
-  constructor(members, { signal, timeoutMillis } = {}) {
+  constructor(members, options = {}) {
+    super();
     this.members = members;
-    this.signal = signal ?? undefined;
-    this.timeoutMillis = timeoutMillis;
-    /** Nothing else may be in flight with it: cancelling it would hit others. */
-    this.runsSolo = this.signal !== undefined;
+    this.limit(options);
     this.size = 0;
     for (const [index, query] of members.entries()) {
       this.size += query.size;
@@ -107,45 +81,22 @@ class Batch {
         this.refusal = withIndex(query.refusal, index);
       }
     }
-    /** @type {Promise<import('../rows').Result[]>} */
-    this.promise = new Promise((resolve) => {
-      this.resolve = resolve;
-    });
   }
 
   /** All members have been told what became of them. */
   finish() {
-    if (this.isSettled) return;
-    this.#settle(this.results);
-    this.trace?.settled(this.results);
+    this.resolve(this.results);
   }
 
   /**
    * The first reason counts.
+   * @override
    * @param {Error} error
    * @param {number} [index] of the member whose fault it is
    */
   reject(error, index) {
-    if (this.isSettled) return;
-    if (index !== undefined) withIndex(error, index);
-    this.#settle(rejection(this, error));
-    this.trace?.settled(undefined, error);
-  }
-
-  /** As Query has it. @param {any} outcome */
-  #settle(outcome) {
-    this.isSettled = true;
-    /** @type {(value: any) => void} */ (this.resolve)(outcome);
-    this.#whenSettled?.();
-  }
-
-  /** As Query has it. @param {() => void} callback */
-  onceSettled(callback) {
-    const earlier = this.#whenSettled;
-    this.#whenSettled = () => {
-      earlier?.();
-      callback();
-    };
+    if (index !== undefined && !this.isSettled) withIndex(error, index);
+    super.reject(error);
   }
 
   /** Its caller waits no longer. @param {Error} error */

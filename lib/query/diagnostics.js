@@ -62,7 +62,7 @@ class TraceWriter {
     this.trace = new QueryTrace(work);
   }
 
-  /** @param {import('./query').Carrier} connection */
+  /** @param {import('./work').Carrier} connection */
   sent({ processID, load }) {
     this.#write({
       processId: processID,

@@ -23,12 +23,12 @@ const { StreamedQuery } = require('./streamed-query');
 
 /**
  * @typedef {import('./parameters').Parameter} Parameter
- * @typedef {import('./query').Callback} Callback
- * @typedef {import('./query').Carrier} Carrier
- * @typedef {import('./query').Limits} Limits
+ * @typedef {import('./work').Callback} Callback
+ * @typedef {import('./work').Carrier} Carrier
+ * @typedef {import('./work').Limits} Limits
  * @typedef {import('./query').Pace} Pace
  * @typedef {import('./query').QueryDefaults} QueryDefaults
- * @typedef {import('./query').QueryObserver} QueryObserver
+ * @typedef {import('./work').QueryObserver} QueryObserver
  * @typedef {import('./row-stream').RowStream} RowStream
  * @typedef {import('./row-stream').StreamOptions} StreamOptions
  */

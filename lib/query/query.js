@@ -12,15 +12,14 @@ const {
   messageOf,
   notSentReason,
   phase,
-  rejection,
   ResultError,
   StatementRefusedError,
 } = require('../base');
-const { SlotEntry } = require('../native');
 const { ownTypes, Result } = require('../rows');
 const { toDatabaseError } = require('../statements');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
+const { Work } = require('./work');
 
 /**
  * @typedef {import('../statements').Statement} Statement
@@ -35,21 +34,8 @@ const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
  * @property {boolean} [namedParameters]
  * @property {boolean} [queryInErrors]
  *
- * When a caller gives up.
- * @typedef {{ signal?: AbortSignal | null, timeoutMillis?: number }} Limits
- *
- * @typedef {(error: any, result?: any) => void} Callback
- *
  * How fast an execution is expected to be.
  * @typedef {'fast' | 'slow' | 'unknown'} Pace
- *
- * What those who watch a query want to know of the connection that it is sent on.
- * @typedef {{ processID: number, load: { sent: number } }} Carrier
- *
- * @typedef {object} QueryObserver
- * @property {(connection: Carrier) => void} sent
- * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
- * @property {QueryObserver} [next] is told by this one
  */
 
 /** For the driver's own. @type {QueryDefaults} */
@@ -57,78 +43,68 @@ const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
-class Query extends SlotEntry {
+class Query extends Work {
+  // How it is sent.
+
   /** @type {StatementInfo} */
   // @ts-expect-error not before it is submitted
   info = undefined;
   slot = -1;
-  /** @type {import('./batch').Batch | undefined} */
+  /** The batch that it is a member of. @type {import('./batch').Batch | undefined} */
   batch = undefined;
-  /** Whether it may be a member of one. */
-  sharesSync = false;
-  /** It was a member of one that failed. */
-  wasUndone = false;
-  /** @type {Statement | undefined} the prepared statement that it executes */
+  /** The prepared statement that it executes. @type {Statement | undefined} */
   statement = undefined;
-  /** Whether it has sent the Parse of `statement`, and whether that failed. */
+  /** It has sent the Parse of `statement`. */
   leads = false;
-  parseFailed = false;
-  /** What it was expected to cost the server when it was submitted, in ms. */
-  expectedMillis = 0;
   /** @type {Pace} */
   pace = 'unknown';
-  retried = false;
-  /**
-   * Why it is sent again without its prepared statement, which this may be the fault of.
-   * @type {{ statement: Statement, leads: boolean, error: import('../base').DatabaseError } | undefined}
-   */
-  doubt = undefined;
-  /** @type {Result | undefined} */
-  result = undefined;
-  /** @type {import('../rows').Shape | undefined} */
-  shape = undefined;
-  /** @type {Error | undefined} why it is not to be sent at all */
-  refusal = undefined;
-  /** @type {Callback | undefined} */
-  callback = undefined;
-  /** @type {Error | undefined} the first one */
-  error = undefined;
-  /** Its error ended the session. */
-  wasFatal = false;
-  /** The server has undone it, or never begun. */
-  hasFailed = false;
-  /** The server skipped it because of somebody else's error in the same Sync. */
-  wasSkipped = false;
-  /** libpq, or the addon, has not taken it. */
-  wasNotSent = false;
-  /** The connection was gone before its Execute could be written. */
-  isUnwritten = false;
-  /** Full command tag, where it is not one of commandTags. */
-  tag = '';
-  /**
-   * Of each statement, when it is a text of several, which goes by the simple
-   * protocol. @type {Result[] | undefined}
-   */
-  results = undefined;
-  isSettled = false;
-  isInCall = false;
-  isToldElsewhere = false;
-  /** @type {CallSite | undefined} */
-  callSite = undefined;
-  /** @type {QueryObserver | undefined} while somebody listens */
-  trace = undefined;
   /** Its rows are passed on as they come. */
   isStreamed = false;
   /** It is a COPY of this side. */
   isCopy = false;
   /** It is read as it comes, by somebody who may not want the rest. */
   isRead = false;
-  /** He does not. */
+  /** Nobody wants the rest. */
   wasStopped = false;
-  /** @type {(() => void) | undefined} */
-  whenSettled = undefined;
   /** It must not leave a transaction open. */
   endsTransaction = false;
+  /** It was a member of a Sync group that failed, and is sent again by itself. */
+  wasUndone = false;
+  /** It was sent again, once. */
+  retried = false;
+  /**
+   * Why it is sent again without its prepared statement, which this may be the fault of.
+   * @type {{ statement: Statement, leads: boolean, error: import('../base').DatabaseError } | undefined}
+   */
+  doubt = undefined;
+
+  // What it is answered: reset() forgets it before it is sent again.
+
+  /** @type {Result | undefined} */
+  result = undefined;
+  /** @type {import('../rows').Shape | undefined} */
+  shape = undefined;
+  /**
+   * Of each statement, when it is a text of several, which goes by the simple
+   * protocol. @type {Result[] | undefined}
+   */
+  results = undefined;
+  /** Full command tag, where it is not one of commandTags. */
+  tag = '';
+  /** The first one. @type {Error | undefined} */
+  error = undefined;
+  /** Its error ended the session. */
+  wasFatal = false;
+  /** The server has undone it, or never begun. */
+  hasFailed = false;
+  /** Its Parse has failed. */
+  parseFailed = false;
+  /** The server skipped it because of somebody else's error in the same Sync. */
+  wasSkipped = false;
+  /** libpq, or the addon, has not taken it. */
+  wasNotSent = false;
+  /** The connection was gone before its Execute could be written. */
+  isUnwritten = false;
 
   /**
    * @param {string} text
@@ -148,26 +124,11 @@ class Query extends SlotEntry {
     this.isTextInErrors = defaults.queryInErrors === true;
     this.prepare = options.prepare;
     this.syncGroup = options.syncGroup;
-    /** @type {AbortSignal | undefined} */
     this.signal = options.signal ?? undefined;
-    /** @type {number | undefined} */
     this.timeoutMillis = options.timeoutMillis ?? (options.query_timeout || undefined);
+    this.runsSolo = this.signal !== undefined;
     /** Not by the simple protocol, whatever is in its text. */
     this.isExtended = options.queryMode === 'extended' || this.name !== undefined;
-    /** Nothing else may be in flight with it: cancelling it would hit others. */
-    this.runsSolo = this.signal !== undefined;
-    /** @type {Promise<any>} */
-    this.promise = new Promise((resolve) => {
-      this.settle = resolve;
-    });
-  }
-
-  /** @param {Limits} limits that were given beside the text, and count before those that stand with it */
-  limit({ signal, timeoutMillis }) {
-    this.timeoutMillis = timeoutMillis ?? this.timeoutMillis;
-    if (!signal) return;
-    this.signal = signal;
-    this.runsSolo = true;
   }
 
   /** @param {import('../statements').StatementRegistry} registry */
@@ -175,34 +136,6 @@ class Query extends SlotEntry {
     const info = (this.info ??= registry.find(this.text));
     if (info.isUntried && this.isInCall && !this.isStreamed) this.callSite ??= new CallSite();
     return info;
-  }
-
-  /** @param {any} value */
-  resolve(value) {
-    if (this.isSettled) return;
-    this.callSite = undefined;
-    this.#settle(value);
-    this.trace?.settled(value);
-  }
-
-  /** First of all its promise, which nothing that follows may keep pending. @param {any} outcome */
-  #settle(outcome) {
-    this.isSettled = true;
-    /** @type {(value: any) => void} */ (this.settle)(outcome);
-    this.whenSettled?.();
-  }
-
-  /**
-   * Unlike a handler of its promise, this does not hide a rejection that nobody
-   * else handles. It may run in the middle of a delivery.
-   * @param {() => void} callback
-   */
-  onceSettled(callback) {
-    const { whenSettled } = this;
-    this.whenSettled = () => {
-      whenSettled?.();
-      callback();
-    };
   }
 
   /**
@@ -387,12 +320,10 @@ class Query extends SlotEntry {
     if (this.isTextInErrors) Object.assign(error, { query: this.text });
   }
 
-  /** @param {Error} error */
+  /** @override @param {Error} error */
   reject(error) {
-    if (this.isSettled) return;
-    this.tellText(error);
-    this.#settle(rejection(this, error));
-    this.trace?.settled(undefined, error);
+    if (!this.isSettled) this.tellText(error);
+    super.reject(error);
   }
 }
 
