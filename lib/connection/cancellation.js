@@ -99,7 +99,7 @@ class Cancellation {
       }
       // What is still in flight was not to be cancelled.
       if (this.#target === undefined && this.#isThrough && this.#hasHadEffect) return;
-      if (!this.#isThrough && !this.#outbox.withdrawSignal()) {
+      if (!this.#isThrough && !this.#outbox.asides.withdrawSignal()) {
         this.#connection.mayBeSignalled = true;
       }
       this.#isThrough = true;

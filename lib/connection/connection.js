@@ -405,7 +405,7 @@ class Connection {
 
   /** Signals the backend; onCancelled() follows. */
   askToCancel() {
-    this.#outbox.signalBehindAsides(() => {
+    this.#outbox.asides.signalBehind(() => {
       if (this.state !== 'closed') this.#native.cancel();
     });
   }

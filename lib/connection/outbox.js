@@ -4,22 +4,21 @@
 // it shares a Sync. Queries that wait here have not been sent. Owned by
 // connection.js, which settles them.
 
-const { afterDelivery, BytesGoneError, flag, int8Mode, ParameterError } = require('../base');
-const { freeSlot, takeSlot, ticks } = require('../native');
-const { Batch, tooLargeError } = require('../query');
-const { preparedFlags, unpreparedFlags } = require('./decode-flags');
+const { afterDelivery } = require('../base');
+const { ticks } = require('../native');
+const { Batch } = require('../query');
+const { Asides } = require('./asides');
+const { CommandWriter } = require('./command-writer');
 const { Gathering } = require('./gathering');
 const { PreparedStatements } = require('./prepared-statements');
-
-const { Housekeeping } = require('./housekeeping');
+const { ReadGuard } = require('./read-guard');
 const { SessionFormats } = require('./session-formats');
 const { SyncCandidates } = require('./sync-candidates');
-const { SyncGroup, SyncWriter } = require('./sync-groups');
+const { SyncWriter } = require('./sync-groups');
 
 /**
  * @typedef {import('./connection').Connection} Connection
  * @typedef {import('../query').Query} Query
- * @typedef {import('../statements').Statement} Statement
  */
 
 /**
@@ -29,25 +28,13 @@ const { SyncGroup, SyncWriter } = require('./sync-groups');
  */
 const MAX_BYTES_IN_FLIGHT = 8 << 20;
 
-/** A statement that brought more, or was never seen, has its rows decoded as they come. */
-const MANY_ROWS = 1000;
-
 /** So many that wait for company are enough, whatever their texts. */
 const MAX_GATHERED = 128;
-
-/** Name of a savepoint. */
-const GUARD = 'pg_conduit_read';
-
-/** PQTRANS_IDLE */
-const IDLE = 0;
-/** PQTRANS_INTRANS */
-const IN_TRANSACTION = 2;
 
 class Outbox {
   #connection;
   #load;
   #candidates;
-  #int8Flags;
   #bytesInFlight = 0;
   /** First in, first out: what waits for bytes to leave, or to have the connection to itself. @type {(Query | Batch)[]} */
   #held = [];
@@ -57,17 +44,10 @@ class Outbox {
   /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
-  /** Our own statements in flight, which no signal must hit. */
-  #asides = 0;
-  /** @type {(() => void) | undefined} */
-  #whenNoAsides = undefined;
   /** @type {(() => void)[]} */
   #whenPipelining = [];
-  /** @type {Promise<void> | undefined} */
-  #learning = undefined;
-  #onLearned = () => {};
-  /** What ends the savepoint of a query that was read. @type {string[] | undefined} */
-  #guardEnd = undefined;
+  #guard;
+  #writer;
 
   /**
    * @param {Connection} connection
@@ -78,8 +58,9 @@ class Outbox {
     this.#connection = connection;
     this.#load = connection.load;
     this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
-    this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
     this.syncs = new SyncWriter(connection.id);
+    this.asides = new Asides(connection, this.syncs);
+    this.#guard = new ReadGuard(connection, this.asides);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
     this.formats = new SessionFormats(
       connection,
@@ -87,10 +68,11 @@ class Outbox {
       (text, onAnswered, onRow) => {
         if (!this.#canSendAside) return false;
         // Behind something else it must not keep that from being cancelled.
-        this.#sendAside(text, onAnswered, onRow, this.#load.sent === 0);
+        this.asides.send(text, onAnswered, onRow, this.#load.sent === 0);
         return true;
       },
     );
+    this.#writer = new CommandWriter(connection, this, settings);
   }
 
   /** @param {Query} query that may run on this connection */
@@ -118,7 +100,7 @@ class Outbox {
     return (
       this.#isBlocked ||
       this.#solo !== undefined ||
-      this.#guardEnd !== undefined ||
+      this.#guard.isOpen ||
       (work.runsSolo && (this.#load.sent > 0 || this.#mustLearn(work))) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
@@ -195,7 +177,7 @@ class Outbox {
   /** Sends what need not wait any longer. */
   sendHeld() {
     if (!this.#canSend) return;
-    this.#endGuard();
+    this.#guard.end();
     if (this.#gathered.size > 0) this.#beforeTickEnds();
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
@@ -211,7 +193,7 @@ class Outbox {
   }
 
   get isHolding() {
-    return this.#held.length > 0 || this.#gathered.size > 0 || this.#guardEnd !== undefined;
+    return this.#held.length > 0 || this.#gathered.size > 0 || this.#guard.isOpen;
   }
 
   get #canSend() {
@@ -244,45 +226,7 @@ class Outbox {
 
   /** Sends an empty query, though blocked. @param {() => void} onAnswered */
   sendBarrier(onAnswered) {
-    this.#sendAside('', onAnswered);
-  }
-
-  /**
-   * A signal would hit a statement of our own that is in front of what it is for: a savepoint that
-   * fails takes its transaction along.
-   * @param {() => void} signal
-   */
-  signalBehindAsides(signal) {
-    if (this.#asides === 0) signal();
-    else this.#whenNoAsides = signal;
-  }
-
-  /** Nobody waits for it any more. @returns {boolean} whether it was still to be sent */
-  withdrawSignal() {
-    const isWaiting = this.#whenNoAsides !== undefined;
-    this.#whenNoAsides = undefined;
-    return isWaiting;
-  }
-
-  /**
-   * @param {string} text of our own
-   * @param {() => void} [onAnswered]
-   * @param {(row: any[]) => void} [onRow]
-   * @param {boolean} [isGuarded] no signal is sent before it is answered
-   */
-  #sendAside(text, onAnswered, onRow, isGuarded = true) {
-    if (isGuarded) ++this.#asides;
-    const answered = () => {
-      if (isGuarded) --this.#asides;
-      onAnswered?.();
-      const signal = this.#whenNoAsides;
-      if (this.#asides > 0 || signal === undefined) return;
-      this.#whenNoAsides = undefined;
-      signal();
-    };
-    const slot = takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
-    ticks.writeQuery(this.#connection.id, slot, 0, text, []);
-    this.syncs.endAlone(slot);
+    this.asides.send('', onAnswered);
   }
 
   /**
@@ -291,56 +235,12 @@ class Outbox {
    * @param {Query | Batch} work that has the connection to itself
    */
   #mustLearn(work) {
-    return 'isRead' in work && this.#needsGuard(work) && this.#connection.transactionStatus === -1;
+    return 'isRead' in work && this.#guard.isFor(work) && this.#connection.transactionStatus === -1;
   }
 
-  /** @param {Query} query */
-  #needsGuard(query) {
-    return query.isRead && !this.#connection.isShared;
-  }
-
-  /**
-   * Asks for the status that a Sync tells, by a statement that does nothing.
-   * @returns {Promise<void>} it is answered, or never will be, and what waited for that is sent
-   */
+  /** @returns {Promise<void>} the transaction status is known, or never will be, and what waited for that is sent */
   learnTransactionStatus() {
-    this.#learning ??= new Promise((resolve) => {
-      this.#onLearned = () => {
-        this.#learning = undefined;
-        this.sendHeld();
-        resolve();
-      };
-      this.#sendAside('', this.#onLearned);
-    });
-    return this.#learning;
-  }
-
-  /**
-   * A query that is read as its rows come is cancelled when nobody wants the rest: that is to undo
-   * it, and not the transaction that it is in.
-   * @param {Query} query that is about to be sent, alone
-   */
-  #guard(query) {
-    if (this.#connection.transactionStatus !== IN_TRANSACTION) return;
-    this.#sendAside(`SAVEPOINT ${GUARD}`);
-    query.onceSettled(() => {
-      if (query.wasStopped) this.#guardEnd = [`ROLLBACK TO ${GUARD}`, `RELEASE ${GUARD}`];
-      else if (!query.hasFailed) this.#guardEnd = [`RELEASE ${GUARD}`];
-    });
-  }
-
-  /** Before all else that waits. */
-  #endGuard() {
-    const texts = this.#guardEnd;
-    if (texts === undefined) return;
-    this.#guardEnd = undefined;
-    // The statement has ended the transaction, and its savepoint with it.
-    if (this.#connection.transactionStatus === IDLE) return;
-    for (const text of texts) this.#sendAside(text);
-    // They succeed: the savepoint was made in a transaction that was known to be open.
-    if (this.#connection.transactionStatus > IDLE) {
-      this.#connection.transactionStatus = IN_TRANSACTION;
-    }
+    return this.asides.learnTransactionStatus(() => this.sendHeld());
   }
 
   /**
@@ -358,7 +258,7 @@ class Outbox {
 
   /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
   clear() {
-    this.#onLearned();
+    this.asides.end();
     const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
     for (const work of held) this.#load.unhold(work);
     for (const { size } of held) this.#bytesInFlight += size;
@@ -408,33 +308,21 @@ class Outbox {
     });
   }
 
-  // --- Commands ---------------------------------------------------------------
+  // --- Sending ----------------------------------------------------------------
 
   /** @param {Query} query */
   #send(query) {
     if (query.runsSolo) this.#solo = query;
-    if (this.#needsGuard(query)) this.#guard(query);
-    if (query.results !== undefined) {
-      this.#sendSimple(query);
-      return;
-    }
-    this.#begin(query);
-    ticks.begin(query.size);
-    try {
-      this.#write(query);
-    } catch (error) {
-      this.#undo([query], error);
-      return;
-    }
-    if (query.sharesSync) this.syncs.endShared(query);
-    else this.syncs.endAlone(query.slot);
-    this.#sendBehind(query);
+    if (this.#guard.isFor(query)) this.#guard.begin(query);
+    this.#bytesInFlight += query.size;
+    this.#writer.send(query);
   }
 
-  /** @param {Query} query that was written */
-  #sendBehind(query) {
-    if (query.info.resetsFormats) this.formats.onSent(query);
-    if (this.formats.isWanted) this.formats.ask();
+  /** @param {Batch} batch */
+  #sendBatch(batch) {
+    if (batch.runsSolo) this.#solo = batch;
+    this.#bytesInFlight += batch.size;
+    this.#writer.sendBatch(batch);
   }
 
   /** A query that goes by the simple protocol has the connection to itself. */
@@ -442,103 +330,6 @@ class Outbox {
     if (this.#isBlocked || this.#connection.state !== 'ready') return false;
     return !(this.#solo !== undefined && !(this.#solo instanceof Batch) && this.#solo.results);
   }
-
-  /** @param {Query} query a text of several statements */
-  #sendSimple(query) {
-    this.#bytesInFlight += query.size;
-    let flags = this.#int8Flags;
-    try {
-      flags |= unpreparedFlags(query.types);
-    } catch (error) {
-      this.#connection.onUnwritten([query], unwrittenError(error));
-      return;
-    }
-    this.#connection.transactionStatus = -1;
-    this.statements.sent(query);
-    query.slot = takeSlot(query);
-    query.trace?.sent(this.#connection);
-    if (query.info.changesFormats) this.formats.onSend(query);
-    // Behind what was written so far.
-    ticks.submit();
-    this.#connection.runSimple(query.slot, flags, query.text);
-  }
-
-  /** @param {Batch} batch */
-  #sendBatch(batch) {
-    const { members } = batch;
-    if (batch.runsSolo) this.#solo = batch;
-    batch.trace?.sent(this.#connection);
-    for (const query of members) this.#begin(query);
-    ticks.begin(batch.size);
-    let culprit = members[0];
-    try {
-      for (const query of members) {
-        culprit = query;
-        this.#write(query);
-      }
-    } catch (error) {
-      // The first to be told is the one that the batch is rejected for.
-      this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
-      return;
-    }
-    this.syncs.endAlone(new SyncGroup(members).slot);
-    for (const query of members) this.#sendBehind(query);
-  }
-
-  /** @param {Query} query */
-  #begin(query) {
-    this.#connection.transactionStatus = -1;
-    if (query.info.changesFormats) this.formats.onSend(query);
-    this.#bytesInFlight += query.size;
-    query.statement = this.statements.choose(query);
-    this.statements.sent(query);
-    query.slot = takeSlot(query);
-    query.trace?.sent(this.#connection);
-  }
-
-  /**
-   * @param {readonly Query[]} queries written since ticks.begin()
-   * @param {unknown} cause
-   */
-  #undo(queries, cause) {
-    ticks.rollback();
-    for (const query of queries) {
-      freeSlot(query.slot);
-      this.statements.notSent(query);
-      if (query.info.changesFormats) this.formats.onAnswered(query);
-    }
-    this.#connection.onUnwritten(queries, unwrittenError(cause));
-  }
-
-  /** @param {Query} query */
-  #write(query) {
-    const { id } = this.#connection;
-    const { statement, slot, info, types, parameters } = query;
-    const mayBeMany = info.rows > MANY_ROWS || info.effect === 'unknown';
-    let flags = this.#int8Flags;
-    if (query.isStreamed) flags |= flag.streamed;
-    else if (mayBeMany) flags |= flag.chunked;
-    if (statement === undefined) {
-      ticks.writeQuery(id, slot, flags | unpreparedFlags(types), query.text, parameters);
-      return;
-    }
-    if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
-    flags |= info.keepsColumns
-      ? preparedFlags(statement, types, this.formats)
-      : unpreparedFlags(types);
-    ticks.writeExecute(id, slot, flags, statement.id, parameters);
-  }
-}
-
-/**
- * A string or an array got longer than V8 allows, bytes were taken away, or somebody's `types` threw.
- * @param {unknown} cause
- */
-function unwrittenError(cause) {
-  if (cause instanceof BytesGoneError) {
-    return new ParameterError(`a parameter cannot be sent: ${cause.message}`, { cause });
-  }
-  return cause instanceof ParameterError ? cause : tooLargeError({ cause });
 }
 
 module.exports = { Outbox };

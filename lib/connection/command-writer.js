@@ -1,0 +1,162 @@
+'use strict';
+
+// Writes queries as commands into the tick buffer: which of Parse, Execute or a query without a prepared statement, in
+// which format its rows are asked for, and which Sync ends it. Owned by outbox.js, which decides when.
+
+const { BytesGoneError, flag, int8Mode, ParameterError } = require('../base');
+const { freeSlot, takeSlot, ticks } = require('../native');
+const { tooLargeError } = require('../query');
+const { preparedFlags, unpreparedFlags } = require('./decode-flags');
+const { SyncGroup } = require('./sync-groups');
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('../query').Query} Query
+ */
+
+/** A statement that brought more, or was never seen, has its rows decoded as they come. */
+const MANY_ROWS = 1000;
+
+class CommandWriter {
+  #connection;
+  #statements;
+  #formats;
+  #syncs;
+  #int8Flags;
+
+  /**
+   * @param {Connection} connection
+   * @param {{ statements: import('./prepared-statements').PreparedStatements,
+   *   formats: import('./session-formats').SessionFormats, syncs: import('./sync-groups').SyncWriter }} parts
+   * @param {import('../options').Settings} settings
+   */
+  constructor(connection, { statements, formats, syncs }, settings) {
+    this.#connection = connection;
+    this.#statements = statements;
+    this.#formats = formats;
+    this.#syncs = syncs;
+    this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
+  }
+
+  /** @param {Query} query */
+  send(query) {
+    if (query.results !== undefined) {
+      this.#sendSimple(query);
+      return;
+    }
+    this.#begin(query);
+    ticks.begin(query.size);
+    try {
+      this.#write(query);
+    } catch (error) {
+      this.#undo([query], error);
+      return;
+    }
+    if (query.sharesSync) this.#syncs.endShared(query);
+    else this.#syncs.endAlone(query.slot);
+    this.#sendBehind(query);
+  }
+
+  /** @param {Batch} batch */
+  sendBatch(batch) {
+    const { members } = batch;
+    batch.trace?.sent(this.#connection);
+    for (const query of members) this.#begin(query);
+    ticks.begin(batch.size);
+    let culprit = members[0];
+    try {
+      for (const query of members) {
+        culprit = query;
+        this.#write(query);
+      }
+    } catch (error) {
+      // The first to be told is the one that the batch is rejected for.
+      this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
+      return;
+    }
+    this.#syncs.endAlone(new SyncGroup(members).slot);
+    for (const query of members) this.#sendBehind(query);
+  }
+
+  /** @param {Query} query a text of several statements */
+  #sendSimple(query) {
+    let flags = this.#int8Flags;
+    try {
+      flags |= unpreparedFlags(query.types);
+    } catch (error) {
+      this.#connection.onUnwritten([query], unwrittenError(error));
+      return;
+    }
+    this.#connection.transactionStatus = -1;
+    this.#statements.sent(query);
+    query.slot = takeSlot(query);
+    query.trace?.sent(this.#connection);
+    if (query.info.changesFormats) this.#formats.onSend(query);
+    // Behind what was written so far.
+    ticks.submit();
+    this.#connection.runSimple(query.slot, flags, query.text);
+  }
+
+  /** @param {Query} query that was written */
+  #sendBehind(query) {
+    if (query.info.resetsFormats) this.#formats.onSent(query);
+    if (this.#formats.isWanted) this.#formats.ask();
+  }
+
+  /** @param {Query} query */
+  #begin(query) {
+    this.#connection.transactionStatus = -1;
+    if (query.info.changesFormats) this.#formats.onSend(query);
+    query.statement = this.#statements.choose(query);
+    this.#statements.sent(query);
+    query.slot = takeSlot(query);
+    query.trace?.sent(this.#connection);
+  }
+
+  /**
+   * @param {readonly Query[]} queries written since ticks.begin()
+   * @param {unknown} cause
+   */
+  #undo(queries, cause) {
+    ticks.rollback();
+    for (const query of queries) {
+      freeSlot(query.slot);
+      this.#statements.notSent(query);
+      if (query.info.changesFormats) this.#formats.onAnswered(query);
+    }
+    this.#connection.onUnwritten(queries, unwrittenError(cause));
+  }
+
+  /** @param {Query} query */
+  #write(query) {
+    const { id } = this.#connection;
+    const { statement, slot, info, types, parameters } = query;
+    const mayBeMany = info.rows > MANY_ROWS || info.effect === 'unknown';
+    let flags = this.#int8Flags;
+    if (query.isStreamed) flags |= flag.streamed;
+    else if (mayBeMany) flags |= flag.chunked;
+    if (statement === undefined) {
+      ticks.writeQuery(id, slot, flags | unpreparedFlags(types), query.text, parameters);
+      return;
+    }
+    if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);
+    flags |= info.keepsColumns
+      ? preparedFlags(statement, types, this.#formats)
+      : unpreparedFlags(types);
+    ticks.writeExecute(id, slot, flags, statement.id, parameters);
+  }
+}
+
+/**
+ * A string or an array got longer than V8 allows, bytes were taken away, or somebody's `types` threw.
+ * @param {unknown} cause
+ */
+function unwrittenError(cause) {
+  if (cause instanceof BytesGoneError) {
+    return new ParameterError(`a parameter cannot be sent: ${cause.message}`, { cause });
+  }
+  return cause instanceof ParameterError ? cause : tooLargeError({ cause });
+}
+
+module.exports = { CommandWriter };

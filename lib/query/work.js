@@ -1,0 +1,103 @@
+'use strict';
+
+// What a caller has asked for and is told by one promise: a query, or a batch of them. Here it is settled: once,
+// and every rejection names a line of the caller's (caller-stack.js). Extended by query.js and batch.js.
+
+const { rejection } = require('../base');
+const { SlotEntry } = require('../native');
+
+/**
+ * When a caller gives up.
+ * @typedef {{ signal?: AbortSignal | null, timeoutMillis?: number }} Limits
+ *
+ * @typedef {(error: any, result?: any) => void} Callback
+ *
+ * What those who watch a query want to know of the connection that it is sent on.
+ * @typedef {{ processID: number, load: { sent: number } }} Carrier
+ *
+ * @typedef {object} QueryObserver
+ * @property {(connection: Carrier) => void} sent
+ * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
+ * @property {QueryObserver} [next] is told by this one
+ */
+
+class Work extends SlotEntry {
+  isSettled = false;
+  /** The call that it was made by has not returned. */
+  isInCall = false;
+  /** Its failure is not to count as unhandled. */
+  isToldElsewhere = false;
+  /** @type {import('../base').CallSite | undefined} */
+  callSite = undefined;
+  /** @type {Callback | undefined} */
+  callback = undefined;
+  /** @type {QueryObserver | undefined} while somebody listens */
+  trace = undefined;
+  /** Why it is not to be sent at all. @type {Error | undefined} */
+  refusal = undefined;
+  /** @type {AbortSignal | undefined} */
+  signal = undefined;
+  /** @type {number | undefined} */
+  timeoutMillis = undefined;
+  /** Nothing else may be in flight with it: cancelling it would hit others. */
+  runsSolo = false;
+  /** Whether it may be a member of a Sync group. */
+  sharesSync = false;
+  /** What it was expected to cost the server when it was submitted, in ms. */
+  expectedMillis = 0;
+  /** @type {(() => void) | undefined} */
+  whenSettled = undefined;
+
+  constructor() {
+    super();
+    /** @type {Promise<any>} */
+    this.promise = new Promise((resolve) => {
+      this.settle = resolve;
+    });
+  }
+
+  /** @param {Limits} limits */
+  limit({ signal, timeoutMillis }) {
+    this.timeoutMillis = timeoutMillis ?? this.timeoutMillis;
+    if (!signal) return;
+    this.signal = signal;
+    this.runsSolo = true;
+  }
+
+  /** @param {any} value */
+  resolve(value) {
+    if (this.isSettled) return;
+    this.callSite = undefined;
+    this.#settle(value);
+    this.trace?.settled(value);
+  }
+
+  /** @param {Error} error */
+  reject(error) {
+    if (this.isSettled) return;
+    this.#settle(rejection(this, error));
+    this.trace?.settled(undefined, error);
+  }
+
+  /** The promise first, so that nothing that follows can leave it pending. @param {any} outcome */
+  #settle(outcome) {
+    this.isSettled = true;
+    /** @type {(value: any) => void} */ (this.settle)(outcome);
+    this.whenSettled?.();
+  }
+
+  /**
+   * Unlike a handler of its promise, this does not hide a rejection that nobody
+   * else handles. It may run in the middle of a delivery.
+   * @param {() => void} callback
+   */
+  onceSettled(callback) {
+    const { whenSettled } = this;
+    this.whenSettled = () => {
+      whenSettled?.();
+      callback();
+    };
+  }
+}
+
+module.exports = { Work };
