@@ -7,7 +7,6 @@
 const {
   afterDelivery,
   callApart,
-  copyError,
   DatabaseError,
   isFatal,
   lock,
@@ -17,20 +16,14 @@ const { addConnection, binding, newConnectionId, removeConnection, ticks } = req
 const { findUnsendable, outcome, traceConnect } = require('../query');
 const { Answers } = require('./answers');
 const { Cancellation } = require('./cancellation');
-const {
-  closedError,
-  copyAmongError,
-  endedByServerError,
-  faultError,
-  lostError,
-  silentError,
-  terminatedError,
-} = require('./errors');
+const { EndReason } = require('./end-reason');
+const { copyAmongError, faultError, silentError, terminatedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { ConnectionLoad } = require('./load');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
 const { StandIn } = require('./stand-in');
+const { Unwanted } = require('./unwanted');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -53,9 +46,6 @@ const { StandIn } = require('./stand-in');
 function membersOf(work) {
   return 'members' in work ? work.members : [work];
 }
-
-/** So long a connection may say nothing when all that is in flight on it was given up or is our own, and once more. */
-const SILENCE_MILLIS = 2000;
 
 class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
@@ -92,19 +82,9 @@ class Connection {
   #isLoopRef = true;
   /** @type {StandIn | undefined} */
   #standIn = undefined;
-  /** Why it is closed, if something went wrong. @type {Error | undefined} */
-  #failure = undefined;
-  /** The server does not answer, and that is why it is closed. @type {Error | undefined} */
-  #silence = undefined;
-  /** The server's last words, if it had any. @type {DatabaseError | undefined} */
-  #lastFatal = undefined;
+  #end = new EndReason();
   #outbox;
-  /** In flight, and not waited for any longer. @type {Set<Query>} */
-  #givenUp = new Set();
-  /** Queries of our own that were submitted and not settled. */
-  #ownInFlight = 0;
-  /** @type {NodeJS.Timeout | undefined} */
-  #dropTimer = undefined;
+  #unwanted = new Unwanted(this);
   /** @type {(() => void)[]} */
   #idleWaiters = [];
   /** @type {(() => void)[]} */
@@ -147,7 +127,7 @@ class Connection {
 
   /** It could not be made, or was lost. */
   get hasFailed() {
-    return this.#failure !== undefined;
+    return this.#end.failure !== undefined;
   }
 
   /** Queries that were submitted and not settled. */
@@ -181,7 +161,7 @@ class Connection {
       const { done } = this.#handshake;
       await traceConnect(this.#settings, () => done);
     } catch (error) {
-      this.#failure = /** @type {Error} */ (error);
+      this.#end.failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
     }
@@ -227,10 +207,13 @@ class Connection {
       return;
     }
     if (!this.#isOpen) {
-      query.reject(this.#closedError());
+      query.reject(this.#end.closedError());
       return;
     }
-    if (query.isOwn) this.#watchOwn(query);
+    if (query.isOwn) {
+      this.ownDeadline.watch();
+      this.#unwanted.addOwn(query);
+    }
     const info = query.identify(this.#registry);
     const { kind, refusal } = info.class;
     const isOne =
@@ -247,15 +230,6 @@ class Connection {
     }
     this.#expect(query);
     this.#outbox.submit(query);
-  }
-
-  /** @param {Query} query */
-  #watchOwn(query) {
-    this.ownDeadline.watch();
-    ++this.#ownInFlight;
-    query.onceSettled(() => {
-      --this.#ownInFlight;
-    });
   }
 
   /**
@@ -296,7 +270,7 @@ class Connection {
     }
     for (const query of batch.members) query.connection = this;
     if (!this.#isOpen) {
-      batch.reject(this.#closedError());
+      batch.reject(this.#end.closedError());
     } else if (batch.members.length > 0 && batch.admit(this.#registry, this.isShared)) {
       for (const query of batch.members) this.#expect(query);
       this.#outbox.submitBatch(batch);
@@ -313,16 +287,6 @@ class Connection {
   /** Whether it takes queries; what comes before it is connected waits until it is. */
   get #isOpen() {
     return this.state === 'ready' || this.state === 'connecting' || this.state === 'new';
-  }
-
-  #closedError() {
-    return closedError(this.#failure ?? this.#lastFatal);
-  }
-
-  /** Of what it took and has not sent. */
-  #unsentError() {
-    if (this.#failure === undefined) return this.#closedError();
-    return Object.assign(copyError(this.#failure), { outcome: 'not-run' });
   }
 
   /** @param {readonly Query[]} queries that could not be written @param {Error} error */
@@ -460,32 +424,8 @@ class Connection {
     } else {
       reason.outcome = 'unknown';
       work.abandon(reason);
-      for (const query of members) this.#givenUp.add(query);
-      this.#dropUnlessAnswered();
+      this.#unwanted.add(members);
     }
-  }
-
-  /**
-   * What nobody waits for any longer is not to keep the connection: if the server says nothing for a
-   * while it is asked to cancel it, which hits no other caller, and then left.
-   */
-  #dropUnlessAnswered() {
-    const isUnwanted = () =>
-      this.#givenUp.size > 0 && this.#givenUp.size + this.#ownInFlight === this.load.inFlight;
-    if (this.#dropTimer !== undefined || !isUnwanted()) return;
-    const { settled } = this;
-    this.#dropTimer = setTimeout(() => {
-      this.#dropTimer = undefined;
-      if (!isUnwanted()) return;
-      if (this.settled === settled) {
-        if (this.cancellation !== undefined) {
-          this.destroy();
-          return;
-        }
-        this.cancel();
-      }
-      this.#dropUnlessAnswered();
-    }, SILENCE_MILLIS);
   }
 
   /** @param {boolean} reading without it the server comes to a halt */
@@ -531,7 +471,7 @@ class Connection {
    */
   onNotSent(query, told = 'not-run') {
     this.forget(query);
-    const error = this.#unsentError();
+    const error = this.#end.unsentError();
     outcome.restrict(error, told);
     query.reject(error);
     this.#owner.onSettled();
@@ -544,43 +484,35 @@ class Connection {
   onLost(message, queries) {
     const wasEnding = this.#wasWanted;
     // The server's last words may have come as the answer to a query.
-    const cause = this.#lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
+    const cause = this.#end.lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
       query.reject(
         this.answers.poison !== undefined
           ? this.answers.poison()
-          : this.#lostError(query, message, query.error ?? cause, outcome.ofLost(query)),
+          : this.#end.lostError(
+              query,
+              message,
+              query.error ?? cause,
+              outcome.ofLost(query),
+              wasEnding,
+            ),
       );
     }
     // Idle, it is the one that was told.
-    const told = queries.length === 0 ? { wasFatal: !wasEnding, error: this.#lastFatal } : {};
-    this.#failure ??= this.#lostError(told, message, cause, 'not-run');
-    this.#close(wasEnding ? undefined : this.#failure);
-  }
-
-  /**
-   * @param {{ wasFatal?: boolean, error?: Error }} whom the server has told why, if anybody
-   * @param {string} message
-   * @param {Error | undefined} cause
-   * @param {import('../base').Outcome} told
-   */
-  #lostError({ wasFatal, error }, message, cause, told) {
-    if (wasFatal && error instanceof DatabaseError) return endedByServerError(error, told);
-    if (this.#silence !== undefined) {
-      return Object.assign(copyError(this.#silence), { outcome: told });
-    }
-    return lostError(this.#wasWanted, message, cause, told);
+    const told = queries.length === 0 ? { wasFatal: !wasEnding, error: this.#end.lastFatal } : {};
+    this.#end.failure ??= this.#end.lostError(told, message, cause, 'not-run', wasEnding);
+    this.#close(wasEnding ? undefined : this.#end.failure);
   }
 
   /** Whether somebody here has closed it, or is about to. */
   get #wasWanted() {
-    return (this.state === 'ending' || this.state === 'closed') && this.#silence === undefined;
+    return (this.state === 'ending' || this.state === 'closed') && this.#end.silence === undefined;
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
   onNotice(fields) {
-    if (isFatal(fields)) this.#lastFatal = new DatabaseError(fields);
+    if (isFatal(fields)) this.#end.lastFatal = new DatabaseError(fields);
     else this.#owner.onNotice(fields);
   }
 
@@ -593,14 +525,14 @@ class Connection {
 
   /** @param {Query} query that is settled */
   forget(query) {
-    if (this.#givenUp.size > 0) this.#givenUp.delete(query);
+    this.#unwanted.delete(query);
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
   }
 
   afterSettling() {
-    if (this.#givenUp.size > 0) this.#dropUnlessAnswered();
+    this.#unwanted.watch();
     if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
     if (this.cancellation !== undefined) {
       afterDelivery(() => this.cancellation?.advance());
@@ -615,7 +547,9 @@ class Connection {
   /** @param {Query | Batch} work that was held back until the connection was gone */
   #returnUnsent(work) {
     for (const query of membersOf(work)) this.forget(query);
-    if (!this.isShared || this.#owner.onUnsent?.(work) !== true) work.reject(this.#unsentError());
+    if (!this.isShared || this.#owner.onUnsent?.(work) !== true) {
+      work.reject(this.#end.unsentError());
+    }
   }
 
   // --- Closing --------------------------------------------------------------
@@ -664,13 +598,13 @@ class Connection {
   /** @param {Error} silence */
   #endSilent(silence) {
     if (this.state === 'closed') return;
-    this.#silence = silence;
+    this.#end.silence = silence;
     this.state = 'ending';
     this.ownDeadline.stop();
     // What is in flight is settled by the loss that this reports.
     this.#native.close();
     if (this.inFlight > 0) return;
-    this.#failure ??= silence;
+    this.#end.failure ??= silence;
     this.#close(silence);
   }
 
@@ -690,7 +624,7 @@ class Connection {
     this.#native.close();
     this.#outbox.statements.lost();
     removeConnection(this);
-    clearTimeout(this.#dropTimer);
+    this.#unwanted.stop();
     this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     this.cancellation?.end();
