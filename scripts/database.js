@@ -288,7 +288,7 @@ async function startServer(binaries, options) {
       config,
       source: binaries.source,
       place:
-        `${describePlace(config)}: a throw-away server, for others DATABASE_URL='${toConnectionString(config)}'; ` +
+        `${describePlace(config)}: a throw-away server, which other programs reach with DATABASE_URL='${toConnectionString(config)}'; ` +
         'PG_CONDUIT_DATABASE_URL would name another one',
       version: started.version,
       pid: started.pid,

@@ -22,8 +22,9 @@ function installOnce(folder) {
   const stamp = path.join(folder, 'node_modules', '.installed');
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return;
   const name = path.relative(ROOT, folder);
+  const { description } = require(path.join(folder, 'package.json'));
   // What is printed on stdout may be read by somebody.
-  console.error(`Installing what ${name} needs, once`);
+  console.error(`Installing ${name}, once: ${description}`);
   try {
     execFileSync('npm', ['ci', '--no-progress', '--loglevel=error'], {
       cwd: folder,
