@@ -8,7 +8,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 
-const SCRIPT = path.join(__dirname, '..', 'scripts', 'install-once.js');
+const SCRIPT = path.join(__dirname, '..', '..', 'scripts', 'install-once.js');
 
 describe('what only some scripts need', () => {
   /** @type {string} */
