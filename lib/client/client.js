@@ -4,25 +4,25 @@
 // get it from pool.connect(); Pool makes one for each of its connections.
 
 const { EventEmitter } = require('node:events');
-
-const { Batch, beginTraced, Cursor, openStream, traceTransaction, watch } = require('../query');
-const { Catalog, Connection, OwnQuery } = require('../connection');
-const { readBatch } = require('./read-batch');
-const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
 const {
   callApart,
   ConnectionError,
   copyError,
   escapeIdentifier,
   escapeLiteral,
-  messageLength,
-  nameFields,
   OptionError,
-  ParameterError,
 } = require('../base');
-const { findHanded } = require('./handed-query');
+const { Catalog, Connection, OwnQuery } = require('../connection');
+const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
 const { parseOptions } = require('../options');
 const { defineClientProperties, PgConnection, showQuery } = require('../pg');
+const { Batch, beginTraced, Cursor, openStream, traceTransaction, watch } = require('../query');
+const { textParsers, TypeOverrides } = require('../rows');
+const { StatementRegistry } = require('../statements');
+const { TransactionGate } = require('../transaction');
+const { ClientEvents } = require('./events');
+const { findHanded } = require('./handed-query');
+const { NamedStatements } = require('./named-statements');
 const {
   answer,
   callBack,
@@ -31,10 +31,8 @@ const {
   readQuery,
   readStreamed,
 } = require('./query-arguments');
-const { textParsers, TypeOverrides } = require('../rows');
-const { StatementRegistry } = require('../statements');
+const { readBatch } = require('./read-batch');
 const { SubmittableConnection } = require('./submittable');
-const { TransactionGate } = require('../transaction');
 
 /**
  * @typedef {import('../options').Settings} Settings
@@ -63,15 +61,6 @@ let transactionsOf;
 /** @type {(client: Client) => Settings} */
 let settingsOf;
 
-/**
- * NotificationResponse with its length and process id, and an end behind each text.
- * @param {{ channel: string, payload: string }} message
- * @returns {number} bytes, the type apart
- */
-function notificationLength({ channel, payload }) {
-  return 4 + 4 + Buffer.byteLength(channel) + 1 + Buffer.byteLength(payload) + 1;
-}
-
 class Client extends EventEmitter {
   #connection;
   /** Those of its settings, until it has parsers of its own. @type {import('../query').QueryDefaults} */
@@ -81,11 +70,9 @@ class Client extends EventEmitter {
   #refusal;
   #hasConnected = false;
   #hasEnded = false;
-  /** @type {Map<string, string>} texts of named statements */
-  #names = new Map();
+  #names = new NamedStatements();
   /** @type {InstanceType<typeof PgConnection> | undefined} for those who ask for it */
   #pgConnection = undefined;
-  #drainPending = false;
   #transactions;
 
   static {
@@ -111,48 +98,11 @@ class Client extends EventEmitter {
     }
     this.#defaults = this.#settings;
     const registry = pool?.registry ?? new StatementRegistry(new Catalog());
-    this.#connection = new Connection(this.#settings, registry, {
-      onUnsent: (work) => pool?.onUnsent(work) ?? false,
-      onSettled: () => {
-        pool?.onSettled();
-        this.#onSettled();
-      },
-      onReadOnly: () => pool?.onReadOnly?.(),
-      onLost: (error) => {
-        pool?.onLost(error);
-        // Without a listener the event would end the process; its queries know already.
-        if (this.listenerCount('error') > 0) this.#emitSoon('error', error);
-      },
-      onClosed: () => {
-        pool?.onClosed();
-        this.#emitSoon('end');
-      },
-      onNotice: (fields) =>
-        this.#emitSoon('notice', {
-          name: 'notice',
-          length: messageLength(fields),
-          message: fields.M,
-          ...nameFields(fields),
-        }),
-      onNotification: (message) =>
-        this.#emitSoon('notification', {
-          name: 'notification',
-          length: notificationLength(message),
-          ...message,
-        }),
-    });
+    const isIdle = () => this.#connection.inFlight === 0 && !this.#hasEnded;
+    const events = new ClientEvents(this, pool, isIdle);
+    this.#connection = new Connection(this.#settings, registry, events);
     const isWrapped = () => this.query !== plainQuery;
     this.#transactions = new TransactionGate(this, this.#connection, registry, isWrapped);
-  }
-
-  /**
-   * Outside of the delivery that it comes from, which a listener that throws
-   * must not end; and before the promises that are settled in it.
-   * @param {string} event
-   * @param {any} [argument]
-   */
-  #emitSoon(event, argument) {
-    process.nextTick(() => this.emit(event, argument));
   }
 
   /** Process id of the server's backend, 0 before connect(). */
@@ -219,7 +169,7 @@ class Client extends EventEmitter {
     }
     const handed = isWrapped ? findHanded(text, this) : undefined;
     if (handed !== undefined) return handed.take(text, values, third);
-    const query = readQuery(this.#nameOnly(text), values, third, this.#defaults);
+    const query = readQuery(this.#names.fillIn(text), values, third, this.#defaults);
     if (isWrapped) showQuery(this, query);
     this.#begin(query, this.#refuse(query));
     this.#complete(query);
@@ -246,13 +196,6 @@ class Client extends EventEmitter {
   #complete(work) {
     const { fetchedTypes } = this.#settings;
     if (fetchedTypes !== undefined) work.promise = fetchedTypes.complete(work, this.#ask);
-  }
-
-  /** @param {any} config that may have the name of a statement in place of its text */
-  #nameOnly(config) {
-    if (typeof config !== 'object' || config === null || config.text !== undefined) return config;
-    const text = this.#names.get(config.name);
-    return text === undefined ? config : { ...config, text };
   }
 
   /**
@@ -312,26 +255,7 @@ class Client extends EventEmitter {
   /** @param {Query} query */
   #refuse(query) {
     if (this.#refusal !== undefined) return copyError(this.#refusal);
-    const refusal = this.#transactions.admit(query) ?? query.refusal;
-    if (refusal !== undefined) return refusal;
-    if (query.name === undefined || this.#claimName(query, query.name)) return undefined;
-    return new ParameterError(
-      `Prepared statements must be unique - '${query.name}' was used for a different statement`,
-    );
-  }
-
-  /** @param {Query} query @param {string} name */
-  #claimName(query, name) {
-    const { text } = query;
-    const known = this.#names.get(name);
-    if (known !== undefined) return known === text;
-    this.#names.set(name, text);
-    // A text that does not parse leaves it to another; of one that is never prepared nobody tells which it was.
-    query.onceSettled(() => {
-      const { parseFailed, hasFailed, info } = query;
-      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#names.delete(name);
-    });
-    return true;
+    return this.#transactions.admit(query) ?? query.refusal ?? this.#names.claim(query);
   }
 
   /**
@@ -440,16 +364,6 @@ class Client extends EventEmitter {
       // Others may have asked for the same one.
       throw copyError(/** @type {Error} */ (error));
     }
-  }
-
-  #onSettled() {
-    if (this.#drainPending || this.#connection.inFlight > 0) return;
-    if (this.listenerCount('drain') === 0) return;
-    this.#drainPending = true;
-    setImmediate(() => {
-      this.#drainPending = false;
-      if (this.#connection.inFlight === 0 && !this.#hasEnded) this.emit('drain');
-    });
   }
 
   /**

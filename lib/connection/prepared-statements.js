@@ -6,9 +6,6 @@
 
 const { afterDelivery, DatabaseError } = require('../base');
 const { takeSlot, ticks } = require('../native');
-const { LostStatements } = require('./lost-statements');
-
-const { Housekeeping } = require('./housekeeping');
 const {
   isOfAnalysis,
   isOfChangedResult,
@@ -18,6 +15,8 @@ const {
   isTagOfDdl,
   StatementCache,
 } = require('../statements');
+const { Housekeeping } = require('./housekeeping');
+const { LostStatements } = require('./lost-statements');
 const { SchemaWatch } = require('./schema-watch');
 
 /**

@@ -5,9 +5,8 @@
 
 const dns = require('node:dns/promises');
 const net = require('node:net');
-
-const { binding } = require('../native');
 const { ConnectionError } = require('../base');
+const { binding } = require('../native');
 
 /** @param {string} host */
 function needsNoLookup(host) {

@@ -4,6 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+
 // @ts-expect-error it comes without types
 const load = require('node-gyp-build');
 

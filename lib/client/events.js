@@ -1,0 +1,94 @@
+'use strict';
+
+// What a connection tells its owner, as events of the client in the shape of `pg`: 'error', 'end', 'notice',
+// 'notification' and 'drain'. Owned by client.js.
+
+const { messageLength, nameFields } = require('../base');
+
+/**
+ * @typedef {import('./client').Client} Client
+ * @typedef {import('./client').PoolSide} PoolSide
+ */
+
+/**
+ * NotificationResponse with its length and process id, and an end behind each text.
+ * @param {{ channel: string, payload: string }} message
+ * @returns {number} bytes, the type apart
+ */
+function notificationLength({ channel, payload }) {
+  return 4 + 4 + Buffer.byteLength(channel) + 1 + Buffer.byteLength(payload) + 1;
+}
+
+/** The owner of a client's connection. */
+class ClientEvents {
+  #client;
+  #pool;
+  #isIdle;
+  #drainPending = false;
+
+  /**
+   * @param {Client} client
+   * @param {PoolSide | undefined} pool hears of it first
+   * @param {() => boolean} isIdle whether nothing is in flight
+   */
+  constructor(client, pool, isIdle) {
+    this.#client = client;
+    this.#pool = pool;
+    this.#isIdle = isIdle;
+  }
+
+  /**
+   * Outside of the delivery that it comes from, which a listener that throws
+   * must not end; and before the promises that are settled in it.
+   * @param {string} event
+   * @param {any} [argument]
+   */
+  #emitSoon(event, argument) {
+    process.nextTick(() => this.#client.emit(event, argument));
+  }
+
+  /** @param {import('../query').Query | import('../query').Batch} work */
+  onUnsent(work) {
+    return this.#pool?.onUnsent(work) ?? false;
+  }
+
+  onSettled() {
+    this.#pool?.onSettled();
+    if (this.#drainPending || !this.#isIdle() || this.#client.listenerCount('drain') === 0) return;
+    this.#drainPending = true;
+    setImmediate(() => {
+      this.#drainPending = false;
+      if (this.#isIdle()) this.#client.emit('drain');
+    });
+  }
+
+  onReadOnly() {
+    this.#pool?.onReadOnly?.();
+  }
+
+  /** @param {Error} error */
+  onLost(error) {
+    this.#pool?.onLost(error);
+    // Without a listener the event would end the process; its queries know already.
+    if (this.#client.listenerCount('error') > 0) this.#emitSoon('error', error);
+  }
+
+  onClosed() {
+    this.#pool?.onClosed();
+    this.#emitSoon('end');
+  }
+
+  /** @param {Readonly<Record<string, string>>} fields */
+  onNotice(fields) {
+    const length = messageLength(fields);
+    this.#emitSoon('notice', { name: 'notice', length, message: fields.M, ...nameFields(fields) });
+  }
+
+  /** @param {{ processId: number, channel: string, payload: string }} message */
+  onNotification(message) {
+    const length = notificationLength(message);
+    this.#emitSoon('notification', { name: 'notification', length, ...message });
+  }
+}
+
+module.exports = { ClientEvents };
