@@ -124,7 +124,7 @@ describe('the documentation', function () {
   it('has drawings that can be read aloud, and in the dark', () => {
     const drawings = files('docs/images', '.svg');
     assert.ok(drawings.length > 0);
-    const text = PAGES.map(read).join();
+    const text = [...PAGES, 'CONTRIBUTING.md'].map(read).join();
     const [, styles] = read(drawings[0]).split(/<\/?style>/);
     for (const drawing of drawings) {
       const svg = read(drawing);
