@@ -69,6 +69,9 @@ const NO_STARTUP_PARAMETER =
   'for the role (ALTER ROLE … SET …) or by SET LOCAL in transactions. In ignore_startup_parameters ' +
   'of PgBouncer they are passed over, without effect';
 
+const NO_HOST =
+  'no host was given, and the default was tried: give connectionString or host (a connectionString that is ' +
+  'undefined, as DATABASE_URL is where nobody has set it, counts as none)';
 const NO_PASSWORD = 'no password supplied, and the server asks for one';
 const NO_STRING = 'Password must be a string';
 
@@ -151,9 +154,10 @@ function brokenBySystem(text) {
 
 /**
  * @param {string} message libpq's
+ * @param {boolean} [namesHost] the caller has said where the server is
  * @returns {DatabaseError | ConnectionError}
  */
-function connectError(message) {
+function connectError(message, namesHost = true) {
   const text = message.trim();
   const said = SERVER_SAID.exec(text);
   if (said !== null) {
@@ -192,7 +196,7 @@ function connectError(message) {
     });
   }
   const refused = refusedError(text);
-  if (refused !== undefined) return refused;
+  if (refused !== undefined) return namesHost ? refused : Object.assign(refused, { hint: NO_HOST });
   const broken = brokenBySystem(text);
   if (broken !== undefined) return new ConnectionError(...broken);
   if (!text.includes('server closed the connection unexpectedly')) return new ConnectionError(text);

@@ -15,12 +15,16 @@ class Handshake {
   /** @type {TimeLimit[]} */
   #limits = [];
   #isOver = false;
+  #namesHost;
 
   /**
    * @param {import('../native').NativeConnection} native
    * @param {import('../options').Settings} settings
    */
   constructor(native, settings) {
+    const { PGHOST, PGHOSTADDR, PGSERVICE } = process.env;
+    const { host = PGHOST, hostaddr = PGHOSTADDR, service = PGSERVICE } = settings.conninfo;
+    this.#namesHost = Boolean(host || hostaddr || service);
     this.#expectWithin(settings.connectionTimeoutMillis, 'connectionTimeoutMillis');
     this.#start(native, settings).catch((error) => this.fail(error));
   }
@@ -72,7 +76,9 @@ class Handshake {
   /** @param {string | Error} reason an error, or what libpq says */
   fail(reason) {
     this.#end();
-    this.#outcome.reject(typeof reason === 'string' ? connectError(reason) : reason);
+    this.#outcome.reject(
+      typeof reason === 'string' ? connectError(reason, this.#namesHost) : reason,
+    );
   }
 
   #end() {

@@ -22,7 +22,10 @@ function parseConnectionString(given) {
   given = given.trim();
   if (/^(?:socket:|\/)/.test(given)) return parseSocket(given);
   const scheme = SCHEME.exec(given)?.[0];
-  if (scheme === undefined) return parseForLibpq(given);
+  if (scheme === undefined) {
+    refuseMistaken(given);
+    return parseForLibpq(given);
+  }
   const url = encodeUser(given.slice(scheme.length));
   const { text, parameters } = takeParameters(url);
   const options = parseForLibpq(FOR_LIBPQ + text);
@@ -147,6 +150,30 @@ function parseForLibpq(text) {
   } catch {
     // Its messages quote parts of the text, and so, maybe, the password.
     return refuse();
+  }
+}
+
+/**
+ * Tells what a text is that was meant to be something else. It quotes nothing that could be a password.
+ * @param {string} text without a scheme of PostgreSQL's
+ * @throws {OptionError}
+ */
+function refuseMistaken(text) {
+  if (text === 'undefined' || text === 'null') {
+    throw new OptionError(
+      `option "connectionString" is the text "${text}": the variable that it is made of has no value`,
+    );
+  }
+  if (/^["'`]/.test(text)) {
+    throw new OptionError(
+      'option "connectionString" begins with a quotation mark: take it out, in an .env file too',
+    );
+  }
+  const [, scheme] = /^([a-z][a-z\d+.-]*):\/\//i.exec(text) ?? [];
+  if (scheme !== undefined) {
+    throw new OptionError(
+      `option "connectionString" begins with "${scheme}://": the URL of a PostgreSQL server begins with postgresql://`,
+    );
   }
 }
 

@@ -14,6 +14,7 @@ const { Client, ConduitError, ConnectionError, DatabaseError } = require('../..'
 const { startDatabase } = require('../../scripts/database');
 const { connectionString, options } = require('../support/connect');
 const { connectError, errorOf } = require('../support/outcomes');
+const { withEnvironment } = require('../support/process');
 const { deadPort, listen } = require('../support/ports');
 
 describe('Client', () => {
@@ -29,6 +30,22 @@ describe('Client', () => {
         assert.equal(error.outcome, 'not-run');
         assert.ok(error.message.includes(String(port)));
       }
+    });
+
+    it('says that no host was given, as by a variable that is not set', async () => {
+      const port = await deadPort();
+      const given = { connectionString: undefined, port, user: 'nobody' };
+      await withEnvironment({ PGHOST: undefined, PGHOSTADDR: undefined }, async () => {
+        const error = await connectError(given);
+        assert.equal(error.code, 'ECONNREFUSED');
+        assert.match(error.hint, /no host was given.*connectionString/);
+      });
+      for (const named of [{ host: 'localhost' }, { hostaddr: '127.0.0.1' }]) {
+        assert.equal((await connectError({ ...given, ...named })).hint, undefined);
+      }
+      await withEnvironment({ PGHOST: 'localhost' }, async () => {
+        assert.equal((await connectError(given)).hint, undefined);
+      });
     });
 
     it('says that there is no unix socket: ENOENT', async () => {

@@ -122,6 +122,27 @@ describe('where a client connects to', () => {
     }
   });
 
+  it('says what a text is that is no connection string', () => {
+    for (const [text, message] of [
+      ['undefined', /is the text "undefined": the variable that it is made of has no value/],
+      ['null', /is the text "null"/],
+      ['"postgres://u:secret@host/db"', /begins with a quotation mark/],
+      ["'host=h password=secret'", /begins with a quotation mark/],
+      ['mysql://u:secret@host/db', /begins with "mysql:\/\/".*postgresql:\/\//],
+      ['prisma+postgres://host/?api_key=secret', /begins with "prisma\+postgres:\/\/"/],
+    ]) {
+      assert.throws(
+        () => parseOptions(text),
+        (error) => {
+          assert.ok(error instanceof OptionError, text);
+          assert.match(error.message, message);
+          assert.doesNotMatch(inspect(error), /secret/);
+          return true;
+        },
+      );
+    }
+  });
+
   it('says what to do where a character of the password stands for something else', async () => {
     const passwords = [
       ...['a/secret', '1/secret', '/secret', '12/a@secret', 'a@b/secret', 'a@b?secret'],

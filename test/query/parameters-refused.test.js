@@ -139,6 +139,10 @@ describe('parameters', () => {
       'an invalid Date': [new Date(NaN), /invalid Date/],
       'an object whose toPostgres() throws': [failing, /not today/],
       'an array of which one element cannot be sent': [['a', failing], /not today/],
+      'a promise': [Promise.resolve('x'), /promise.*await/],
+      'what can be awaited': [{ then: (resolve) => resolve('x') }, /promise.*await/],
+      'a Map': [new Map([['a', 1]]), /Map.*Object\.fromEntries/],
+      'a Set in an array': [[new Set(['a'])], /Set.*\[\.\.\.set\]/],
       'an object with a bigint, which JSON has not': [{ a: 1n }, /BigInt/],
     };
 

@@ -91,7 +91,7 @@ describe('parameters', () => {
         [[], []],
       ],
       objects: [
-        ...[{}, nested, Object.create(null), new Map(), new Money(250), /x/, new Error('x')],
+        ...[{}, nested, Object.create(null), new Money(250), /x/, new Error('x')],
         ...[
           { toJSON: () => ({ json: 1 }) },
           { toPostgres: () => 'plain' },

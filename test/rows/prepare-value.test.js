@@ -171,7 +171,6 @@ describe('prepareValue', () => {
       { a: 1, b: [null, 'x'], c: { d: new Date(0) } },
       { toJSON: () => ({ other: true }) },
       Object.create(null),
-      new Map([[1, 2]]),
       /x/,
       new String('boxed'),
       new Point(),

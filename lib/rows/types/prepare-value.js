@@ -5,7 +5,7 @@
 // parameter's index to the errors thrown here. Where `pg` would send text that nobody wants (the
 // source of a function, an invalid date), this throws instead.
 
-const { isDate } = require('node:util/types');
+const { isDate, isMap, isSet } = require('node:util/types');
 const { isBytes, messageOf, toBytes } = require('../../base');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
@@ -118,10 +118,32 @@ function elementToText(item, options, path) {
 }
 
 /**
+ * JSON.stringify() makes `{}` of these, whatever is in them, and that would be stored.
+ * @param {object} value
+ * @throws {TypeError}
+ */
+function checkHasJson(value) {
+  const { then, toJSON } = /** @type {{ then?: unknown, toJSON?: unknown }} */ (value);
+  if (typeof toJSON === 'function') return;
+  if (typeof then === 'function') {
+    throw new TypeError('a promise cannot be sent as a query parameter: await it first');
+  }
+  if (isMap(value)) {
+    throw new TypeError(
+      'a Map cannot be sent as a query parameter, since JSON has none: send Object.fromEntries(map)',
+    );
+  }
+  if (isSet(value)) {
+    throw new TypeError('a Set cannot be sent as a query parameter: send an array, [...set]');
+  }
+}
+
+/**
  * @param {object} value
  * @returns {string}
  */
 function objectToJson(value) {
+  checkHasJson(value);
   let text;
   try {
     text = JSON.stringify(value);
