@@ -31,10 +31,10 @@ const TABLES = {
     rows: [
       row('256 callers, one connection', 'w1', '256 in flight, Sync groups'),
       row('256 callers, a pool of 10', 'w2', '256 in flight'),
-      row('an HTTP server, a query for each request', 'w5', '/db'),
-      row('1000 inserts at once', 'w4', 'as promises, a Sync each'),
+      row('an HTTP server, one query per request', 'w5', '/db'),
+      row('1000 concurrent inserts', 'w4', 'as promises, a Sync each'),
       row('a result of 10,000 rows', 'w3', '10,000 rows x 9 mixed columns'),
-      row('one query after the other', 'w1', '1 in flight'),
+      row('one query at a time', 'w1', '1 in flight'),
     ],
   },
   full: {
@@ -45,14 +45,14 @@ const TABLES = {
       postgres: '`postgres` {}',
     },
     rows: [
-      row('one select by key at a time', 'w1', '1 in flight'),
+      row('one select by primary key at a time', 'w1', '1 in flight'),
       row('256 selects in flight, one connection, a Sync each', 'w1', '256 in flight, a Sync each'),
       row('the same in Sync groups (the default of a pool)', 'w1', '256 in flight, Sync groups'),
       row('256 selects in flight, a pool of 10', 'w2', '256 in flight'),
       row('10,000 rows of nine columns', 'w3', '10,000 rows x 9 mixed columns'),
       row('1000 inserts as promises, a Sync each', 'w4', 'as promises, a Sync each'),
       row("the same, `syncGroup: 'all'`", 'w4', 'as promises, Sync groups'),
-      row('HTTP: one select for each request, 64 connections', 'w5', '/db'),
+      row('HTTP: one select per request, 64 connections', 'w5', '/db'),
     ],
   },
 };
@@ -90,7 +90,7 @@ function formatTable(figures, name) {
     figures.results.some((result) => result.driver === driver),
   );
   const head = shown.map(
-    (driver) => `beside ${drivers[driver].replace('{}', versionOf(figures, driver))}`,
+    (driver) => `compared with ${drivers[driver].replace('{}', versionOf(figures, driver))}`,
   );
   const lines = rows.map(({ words, workload, name: one }) => {
     const unit = String(figures.workloads.find(({ id }) => id === workload)?.unit);
@@ -112,8 +112,8 @@ function formatTable(figures, name) {
 function describe({ command, machine }) {
   const { rounds, node, server, cpu } = machine;
   return (
-    `By \`${command}\`: ${rounds === 1 ? 'one round' : `medians of ${rounds} rounds`}, each driver alone in its process; Node.js ${node}, ` +
-    `PostgreSQL ${server}, ${cpu} cores that the server shares.\n`
+    `Measured by \`${command}\`: ${rounds === 1 ? 'one round' : `medians of ${rounds} rounds`}, each driver alone in its own process; ` +
+    `Node.js ${node}, PostgreSQL ${server}, ${cpu} cores shared with the server.\n`
   );
 }
 

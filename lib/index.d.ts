@@ -1,17 +1,17 @@
-// The public types, written by hand. They say what lib/index.js exports does; test/types/ checks them, and
-// `npm run docs:api` makes docs/api of them: what a reader of that needs to know stands in the comments.
+// The public types of what lib/index.js exports, written by hand. test/types/ tests them, and `npm run docs:api`
+// generates docs/api from them: the comments are the API reference.
 
 /**
- * Begin with {@link Pool} and {@link PoolOptions}; a {@link Client} is one connection. Both run queries
+ * Start with {@link Pool} and {@link PoolOptions}. A {@link Client} is a single connection. Both run queries
  * ({@link Queryable}), transactions ({@link Transactional}), streams and COPY ({@link Streamable}). A query is a
- * text and values, or a {@link QueryConfig}, and gives a {@link Result}. Every error is a {@link ConduitError}
+ * text with values, or a {@link QueryConfig}, and resolves to a {@link Result}. Every error is a {@link ConduitError}
  * with a {@link ConduitError.code} and an {@link ConduitError.outcome}.
  *
- * Made from lib/index.d.ts by `npm run docs:api`; the guides are the other pages of docs/.
+ * Generated from lib/index.d.ts by `npm run docs:api`. The guides are the other pages of docs/.
  * @packageDocumentation
  */
 
-// `tsc --init` has no types but those that somebody asks for.
+// With the settings of `tsc --init`, only types that are asked for are loaded.
 /// <reference types="node" />
 
 import { EventEmitter } from 'node:events';
@@ -19,16 +19,16 @@ import { Readable, Writable } from 'node:stream';
 
 // --- Options --------------------------------------------------------------------
 
-/** How a `bigint` (int8) column arrives. */
+/** How a `bigint` (int8) column is returned. */
 export type Int8Mode = 'string' | 'number' | 'bigint';
 
 /**
- * Keywords of libpq that pass through as they are. Their meaning and defaults, environment variables
- * (`PGHOST`, `PGSSLMODE`, …), the password file and the service file included, are those of the
+ * Keywords that are passed to libpq. Their meanings and defaults, including environment variables
+ * (`PGHOST`, `PGSSLMODE`, …), the password file and the service file, are those of the
  * PostgreSQL documentation, "Parameter Key Words".
  */
 export interface LibpqOptions {
-  /** Address of the host, so that no name is looked up; `host` is then what a certificate is checked for. */
+  /** Address of the host, to avoid a name lookup. The certificate is still verified for `host`. */
   hostaddr?: string | undefined;
   /** Name of a section in the service file. */
   service?: string | undefined;
@@ -36,13 +36,13 @@ export interface LibpqOptions {
   passfile?: string | undefined;
   /** Shown in `pg_stat_activity` and in the server's log. */
   application_name?: string | undefined;
-  /** The same, where `application_name` is not given. */
+  /** Used if `application_name` is not given. */
   fallback_application_name?: string | undefined;
   /** Command-line options for the server: `'-c search_path=app -c work_mem=64MB'`. */
   options?: string | undefined;
-  /** Seconds for each host that is tried. See also `connectionTimeoutMillis`, which limits the whole. */
+  /** Seconds for each host that is tried. See also `connectionTimeoutMillis`, which limits all attempts together. */
   connect_timeout?: number | string | undefined;
-  /** Whether TLS is used and what is verified. libpq's default: `prefer`. */
+  /** Whether TLS is used, and what is verified. Default of libpq: `prefer`. */
   sslmode?: TlsMode | undefined;
   /** Name of a file with the certificates of the authorities to trust, or `system`. */
   sslrootcert?: string | undefined;
@@ -50,69 +50,69 @@ export interface LibpqOptions {
   sslcert?: string | undefined;
   /** Name of a file with the client's key. */
   sslkey?: string | undefined;
-  /** What decrypts `sslkey`. */
+  /** The passphrase of `sslkey`. */
   sslpassword?: string | undefined;
-  /** Whether a client certificate is sent. libpq's default: `allow`. */
+  /** Whether a client certificate is sent. Default of libpq: `allow`. */
   sslcertmode?: 'disable' | 'allow' | 'require' | undefined;
   /** Name of a file with revoked certificates. */
   sslcrl?: string | undefined;
   /** Name of a folder with revoked certificates. */
   sslcrldir?: string | undefined;
-  /** `'1'` (libpq's default) to name the host in the TLS handshake, `'0'` not to. */
+  /** `'1'` (the default of libpq) to name the host in the TLS handshake, `'0'` not to. */
   sslsni?: number | string | undefined;
-  /** `direct` starts with TLS and spares a round trip; needs PostgreSQL 17 and `sslmode: 'require'` or more. */
+  /** `direct` starts TLS at once and saves a round trip. It needs PostgreSQL 17 and at least `sslmode: 'require'`. */
   sslnegotiation?: 'postgres' | 'direct' | undefined;
-  /** libpq's default: `TLSv1.2`. */
+  /** Default of libpq: `TLSv1.2`. */
   ssl_min_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
-  /** libpq's default: no limit. */
+  /** Default of libpq: no limit. */
   ssl_max_protocol_version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
-  /** Ties SCRAM authentication to the TLS connection. libpq's default: `prefer`. */
+  /** Binds SCRAM authentication to the TLS connection. Default of libpq: `prefer`. */
   channel_binding?: 'disable' | 'prefer' | 'require' | undefined;
-  /** Methods of authentication to accept, separated by commas: `'scram-sha-256'`. */
+  /** Authentication methods to accept, separated by commas: `'scram-sha-256'`. */
   require_auth?: string | undefined;
-  /** Operating system's user that must own the server behind a unix socket. */
+  /** The operating system user that must own the server process behind a unix socket. */
   requirepeer?: string | undefined;
-  /** Which of several hosts will do. libpq's default: `any`. */
+  /** Which of several hosts is acceptable. Default of libpq: `any`. */
   target_session_attrs?:
     'any' | 'read-write' | 'read-only' | 'primary' | 'standby' | 'prefer-standby' | undefined;
-  /** `random` to try several hosts, or a host's addresses, in random order. libpq's default: `disable`. */
+  /** `random` to try several hosts, or a host's addresses, in random order. Default of libpq: `disable`. */
   load_balance_hosts?: 'disable' | 'random' | undefined;
-  /** `'0'` turns TCP keepalives off. See also `keepAlive`. */
+  /** `'0'` disables TCP keepalives. See also `keepAlive`. */
   keepalives?: number | string | undefined;
   /** Seconds without traffic before a keepalive is sent. See also `keepAliveInitialDelayMillis`. */
   keepalives_idle?: number | string | undefined;
   /** Seconds between keepalives. */
   keepalives_interval?: number | string | undefined;
-  /** Lost keepalives after which the connection is lost. */
+  /** Number of lost keepalives after which the connection is considered lost. */
   keepalives_count?: number | string | undefined;
-  /** Milliseconds that sent bytes may stay unacknowledged before the connection is lost. */
+  /** Milliseconds for which sent data may stay unacknowledged before the connection is considered lost. */
   tcp_user_timeout?: number | string | undefined;
 }
 
-/** `no-verify` is what `pg` calls `require`: encrypted, and not verified. */
+/** `no-verify` means `require` of libpq: encrypted, but not verified. */
 export type TlsMode =
   'disable' | 'allow' | 'prefer' | 'require' | 'no-verify' | 'verify-ca' | 'verify-full';
 
-/** Texts in PEM, as `tls.connect()` takes them. */
+/** A certificate or key in PEM, as for `tls.connect()`. */
 export type Pem = string | Uint8Array;
 
-/** What `ssl` takes. The server is verified, its name included, unless `rejectUnauthorized` is false. */
+/** The object form of `ssl`. The server's certificate and name are verified, unless `rejectUnauthorized` is false. */
 export interface TlsOptions {
   /** Certificates of the authorities to trust. Default: the system's. */
   ca?: Pem | Pem[] | undefined;
-  /** The client's certificate, and those of its chain behind it. */
+  /** The client's certificate, followed by those of its chain. */
   cert?: Pem | [Pem] | undefined;
   /** The key of `cert`. */
   key?: Pem | [Pem | { pem: Pem; passphrase?: string | undefined }] | undefined;
-  /** What decrypts `key`. */
+  /** The passphrase of `key`. */
   passphrase?: string | undefined;
-  /** Lists of revoked certificates, one for each authority of the chain; needs `ca`. */
+  /** Lists of revoked certificates, one for each authority of the chain. Requires `ca`. */
   crl?: Pem | Pem[] | undefined;
-  /** The name that is verified, and sent in the handshake. Default: `host`. */
+  /** The name that is verified and sent in the handshake (SNI). Default: `host`. */
   servername?: string | undefined;
-  /** `false`: the server is not verified, and `ca` not used. Default: true. */
+  /** `false`: the server is not verified, and `ca` is not used. Default: true. */
   rejectUnauthorized?: boolean | undefined;
-  /** As others write it. */
+  /** No effect: an object requires TLS. Accepted because other drivers have it. */
   require?: true | undefined;
   /** Default: `TLSv1.2`. */
   minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
@@ -121,18 +121,18 @@ export interface TlsOptions {
 }
 
 /**
- * What `new Client()` takes. A value out of its range does not throw: it rejects `connect()` and
- * queries with an {@link OptionError}. A name that nobody knows is told in a process warning.
+ * Options of `new Client()`. A value that is out of range does not throw: it rejects `connect()` and
+ * all queries with an {@link OptionError}. An unknown name causes a process warning.
  */
 export interface ClientOptions extends LibpqOptions {
   /**
-   * `postgresql://user:password@host:port/database?sslmode=…`, or `host=… dbname=…`. What stands in it
-   * wins over the other options.
+   * `postgresql://user:password@host:port/database?sslmode=…`, or `host=… dbname=…`. Its settings override
+   * the other options.
    */
   connectionString?: string | undefined;
   /**
-   * A name, an address, the folder of a unix socket, or several separated by commas, which are tried in
-   * that order. Default: `PGHOST`, else `localhost`.
+   * A name, an address, or the folder of a unix socket. Several, separated by commas, are tried in this
+   * order. Default: `PGHOST`, else `localhost`.
    */
   host?: string | undefined;
   /** One port, or several separated by commas. Default: `PGPORT`, else 5432. */
@@ -142,8 +142,8 @@ export interface ClientOptions extends LibpqOptions {
   /** Default: `PGDATABASE`, else the name of the user. */
   database?: string | undefined;
   /**
-   * A function is asked at each connect, and given what it is for. What gives nothing leaves it to the
-   * password file. Default: `PGPASSWORD`, else the password file, `~/.pgpass`.
+   * A function is called at each connect with the parameters of the connection. If it returns nothing, the
+   * password file is used. Default: `PGPASSWORD`, else the password file, `~/.pgpass`.
    */
   password?:
     | string
@@ -154,108 +154,109 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * `false`: `sslmode=disable`. `true`: `sslmode=verify-full` with the system's certificates.
    * `'no-verify'` or `{ rejectUnauthorized: false }`: `sslmode=require`, encrypted but not verified.
-   * Other texts are values of `sslmode`. With an object certificates and keys are given as texts; files
-   * are named in {@link LibpqOptions.sslrootcert} and its kin. Where {@link LibpqOptions.sslmode} says
-   * something else, the stricter of the two counts. Default: libpq's, `prefer`: encrypted if the server can,
-   * and not verified.
+   * Other strings are values of `sslmode`. An object contains certificates and keys as text; to pass file names
+   * use {@link LibpqOptions.sslrootcert}, {@link LibpqOptions.sslcert} and {@link LibpqOptions.sslkey}. If
+   * {@link LibpqOptions.sslmode} disagrees, the stricter setting wins. Default of libpq: `prefer`, which encrypts
+   * if the server supports it and verifies nothing.
    */
   ssl?: boolean | TlsMode | TlsOptions | undefined;
   /** Only UTF-8 is possible: the server converts. */
   client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8' | 'unicode' | 'auto' | '' | undefined;
-  /** TCP keepalives. Default: libpq's, on. */
+  /** TCP keepalives. Default of libpq: on. */
   keepAlive?: boolean | undefined;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
   keepAliveInitialDelayMillis?: number | undefined;
   /**
-   * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server still
-   * works on it or not; see {@link QueryConfig.timeoutMillis}. 0 and false: no limit. Default: 0.
+   * Milliseconds after which `query()` rejects with a {@link QueryAbortedError}, whether the server is still
+   * working on it or not; see {@link QueryConfig.timeoutMillis}. 0 and false: no limit. Default: 0.
    *
-   * The driver's own statements (`BEGIN`, `COMMIT`, `ROLLBACK`, what resets a session) have the same limit.
-   * Past it their connection is closed. Without it they have 150 seconds, and `COMMIT` has no limit.
+   * The driver's own statements (`BEGIN`, `COMMIT`, `ROLLBACK`, the reset of a session) have the same limit, at least
+   * 150 seconds on a shared connection. If it passes, their connection is closed. Without this option their limit is
+   * 150 seconds, and `COMMIT` has none.
    */
   query_timeout?: number | false | undefined;
-  /** Milliseconds; the server cancels a statement that takes longer. Default: the server's. */
+  /** Milliseconds after which the server cancels a statement. Default: the server's. */
   statement_timeout?: number | false | undefined;
-  /** Milliseconds; the server cancels a statement that waits longer for a lock. Default: the server's. */
+  /** Milliseconds of waiting for a lock after which the server cancels a statement. Default: the server's. */
   lock_timeout?: number | false | undefined;
-  /** Milliseconds; the server ends a session that idles longer in a transaction. Default: the server's. */
+  /** Milliseconds of idling in a transaction after which the server ends the session. Default: the server's. */
   idle_in_transaction_session_timeout?: number | false | undefined;
   /**
-   * Milliseconds for making a connection; in a pool also for the wait of a query or of `connect()`
-   * until a connection is there. 0: no limit. Default: 0.
+   * Milliseconds to make a connection. In a pool, also for a query or `connect()` to wait for a connection.
+   * 0: no limit. Default: 0.
    */
   connectionTimeoutMillis?: number | undefined;
-  /** Parsers of result values. Default: {@link types}. */
+  /** Type parsers for results. Default: {@link types}. */
   types?: TypeSource | undefined;
   /**
-   * What `bigint` (int8) columns become. `'number'` rejects what is beyond 2^53 with a
+   * How `bigint` (int8) columns are returned. With `'number'`, a value beyond 2^53 rejects with a
    * {@link ResultError}. Default: `'string'`, as in `pg`.
    */
   int8?: Int8Mode | undefined;
   /**
-   * `'string'`: `date` columns, and arrays of it, arrive as the server writes them, which no time zone of
-   * the process can shift. Default: `'date'`, as in `pg`, midnight there.
+   * `'string'`: `date` columns and arrays are returned as the server writes them, independent of the time zone of
+   * the process. Default: `'date'`, as in `pg`: a Date at midnight in that time zone.
    */
   date?: 'date' | 'string' | undefined;
   /**
-   * `'string'`: `timestamp` and `timestamptz` columns, and arrays of them, arrive as the server writes them,
-   * with their microseconds. Default: `'date'`, as in `pg`, with milliseconds.
+   * `'string'`: `timestamp` and `timestamptz` columns and arrays are returned as the server writes them, with
+   * microseconds. Default: `'date'`, as in `pg`: a Date with milliseconds.
    */
   timestamp?: 'date' | 'string' | undefined;
   /**
-   * `'string'`: the elements of `numeric[]` arrive as texts, with all of their digits, as `numeric` does by
-   * itself. Default: `'number'`, as in `pg`.
+   * `'string'`: the elements of `numeric[]` are returned as strings with all digits, as `numeric` columns are.
+   * Default: `'number'`, as in `pg`.
    */
   numericArrays?: 'number' | 'string' | undefined;
   /**
-   * Arrays of enums, domains, rows and types of extensions arrive as arrays, not as texts (`'{sad,happy}'`).
-   * The first connection asks `pg_type` for them, and an answer with a type that was made since is completed
-   * by asking again; a stream gives such a one as text. Parsers of elements are those of the option `types`. Default:
+   * Arrays of enums, domains, rows and extension types are returned as arrays, not as texts (`'{sad,happy}'`).
+   * The first connection queries `pg_type` for them. A result with a newer type waits for another such query; a
+   * stream returns arrays of a newer type as texts. Elements are parsed by the option `types`. Default:
    * false, as in `pg`.
    */
   fetchTypes?: boolean | undefined;
   /**
-   * `:name` in the text stands for a value when the values are an object: `query('select :id::int', { id: 1 })`.
-   * The server gets `$1`; names that are not in the text are passed over, a missing value rejects with a
-   * {@link ParameterError}. Inside of brackets write `a[1 : :last]`: a colon right behind a value is that of a slice.
-   * Default: false.
+   * `:name` in the text stands for a value if the values are an object: `query('select :id::int', { id: 1 })`.
+   * The driver sends `$1`. Names that are not in the text are ignored; a missing value rejects with a
+   * {@link ParameterError}. Inside brackets write `a[1 : :last]`, because a colon directly behind a value belongs
+   * to a slice. Default: false.
    */
   namedParameters?: boolean | undefined;
   /**
-   * Errors of queries have their text in `query`, as it was sent, never the values. Default: false, as in `pg`.
+   * Errors of queries have the text of the query, as it was sent, in `query`; never the values. Default: false, as in
+   * `pg`.
    */
   queryInErrors?: boolean | undefined;
-  /** Whether statements are prepared at all; `false` for poolers that cannot. Default: true. */
+  /** Whether statements are prepared. `false` is for poolers that do not support it. Default: true. */
   prepare?: boolean | undefined;
-  /** At which use of a text it is prepared. Default: 2. */
+  /** The use of a text at which it is prepared. Default: 2. */
   prepareThreshold?: number | undefined;
-  /** Prepared statements of one connection, at most. Default: 256. */
+  /** Maximum number of prepared statements per connection. Default: 256. */
   statementCacheSize?: number | undefined;
-  /** Length of their texts together, in characters. Default: 1048576. */
+  /** Maximum total length of their texts, in characters. Default: 1048576. */
   statementCacheBytes?: number | undefined;
   /**
-   * Seconds after which a prepared statement is prepared anew at its next use, less up to a fifth; 0 or Infinity:
-   * never. PostgreSQL fixes the types of parameters when it prepares: if another session changes the type of a
-   * column, this is how long values may still be stored as the old type has them, where no error tells. Default: 30.
+   * Seconds after which a statement is prepared again at its next use, minus up to a fifth; 0 or Infinity:
+   * never. PostgreSQL fixes the types of parameters when it prepares a statement. If another session changes the type of
+   * a column, and this causes no error, values may be converted to the old type for this long. Default: 30.
    */
   statementMaxAgeSeconds?: number | undefined;
-  /** false: SCRAM is not tied to TLS. See {@link LibpqOptions.channel_binding}. Default: libpq's, prefer. */
+  /** `false`: SCRAM is not bound to TLS. See {@link LibpqOptions.channel_binding}. Default of libpq: prefer. */
   enableChannelBinding?: boolean | undefined;
-  /** What makes the promises of `connect()`, `query()` and `end()`. Default: Node's. */
+  /** The constructor for the promises of `connect()`, `query()` and `end()`. Default: Node's. */
   Promise?: PromiseConstructorLike | undefined;
-  /** Without effect: all clients pipeline. */
+  /** No effect: all clients pipeline. */
   pipeline?: boolean | undefined;
-  /** Without effect: what travels in binary is decided for each statement, and values are the same. */
+  /** No effect: the driver chooses the format for each statement, and the values are the same. */
   binary?: boolean | undefined;
   /**
-   * How many iterations of its hash a server may ask for when it checks a password by SCRAM; they are computed
-   * in one piece, 100,000 in some 0.1 s. 0: no limit. Without effect on a libpq of the system. Default: 100000, as in
-   * `pg`.
+   * The number of hash iterations that a server may request for SCRAM authentication. They block the event loop:
+   * 100,000 take about 0.1 s. 0: no limit. No effect with a system libpq. Default: 100000, as in `pg`.
    */
   scramMaxIterations?: number | undefined;
 }
 
-/** What a connection is made with, under the names of `pg`. */
+/** The parameters of a connection, under the names that they have in `pg`. */
 export interface ConnectionParameters {
   user: string | undefined;
   database: string | undefined;
@@ -276,39 +277,39 @@ export interface ConnectionParameters {
 }
 
 /**
- * Which queries of a pool's callers may share a Sync with others of the same text on the same connection: at most 32 of
- * them, expected to cost the server 2 ms together. A text is a candidate once it has been run with
- * success, while it is known to cost the server 1 ms at most, and with 128 KiB of values at most. All
- * of them are answered at the Sync; if one fails, each is run again by itself.
+ * Which queries may share a Sync with other queries of the same text on the same shared connection. A group has at most
+ * 32 members, which are expected to cost the server at most 2 ms together. A text is a candidate once it has
+ * succeeded, if it costs the server at most 1 ms; a query, if it has at most 128 KiB of values. All members are
+ * answered at the Sync. If one fails, each is run again with a Sync of its own.
  * - off: none
- * - reads: those that only read, by their text and by the catalog of the database
- * - all: those that write, too. Their locks are held until the Sync
+ * - reads: queries that only read, according to their text and the catalog of the database
+ * - all: also queries that write. Their locks are held until the Sync
  */
 export type SyncGroupMode = 'off' | 'reads' | 'all';
 
-/** What `new Pool()` takes. */
+/** Options of `new Pool()`. */
 export interface PoolOptions extends ClientOptions {
-  /** Connections, at most. Default: 10. */
+  /** Maximum number of connections. Default: 10. */
   max?: number | undefined;
-  /** The same, where `max` is not given. */
+  /** Used if `max` is not given. */
   poolSize?: number | undefined;
-  /** Connections that stay open though idle. They are opened as they are needed. Default: 0. */
+  /** Connections that stay open when idle. They are opened on demand. Default: 0. */
   min?: number | undefined;
   /**
    * Where {@link Pool.read} connects: a connection string, or options that differ from those of the pool.
-   * Standbys are preferred, and taken in random order, unless it says otherwise.
+   * Unless it says otherwise, standbys are preferred and used in random order.
    */
   replicas?: string | PoolOptions | undefined;
   /**
-   * Milliseconds that a read with {@link QueryConfig.after} waits for a standby; then the primary is
-   * asked. Default: 1000
+   * Milliseconds that a read with {@link QueryConfig.after} waits for a standby before it goes to the
+   * primary. Default: 1000.
    */
   catchUpMillis?: number | undefined;
-  /** Queries in flight on one connection, at most; more of them wait. Default: 1024. */
+  /** Maximum number of queries in flight on one connection. Further queries wait. Default: 1024. */
   maxInFlight?: number | undefined;
   /**
-   * Queries and `connect()` calls that may wait for a connection, which they also do while all run
-   * something slow; one more is rejected with a {@link PoolError}. Default: Infinity.
+   * Maximum number of queries and `connect()` calls that wait for a connection. They also wait while all connections
+   * run slow queries. Further ones are rejected with a {@link PoolError}. Default: Infinity.
    */
   maxWaiting?: number | undefined;
   /**
@@ -318,89 +319,88 @@ export interface PoolOptions extends ClientOptions {
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
   idleTimeoutMillis?: number | null | undefined;
   /**
-   * Awaited with each new connection before others have it, as for `SET`. If it fails, the connection is
-   * closed, and who waits for it is rejected with that error.
+   * Awaited for each new connection before it is used, for example to run `SET`. If it fails, the connection is
+   * closed, and waiting callers are rejected with that error.
    */
   onConnect?: ((client: Client) => unknown) | undefined;
-  /** The same with a callback, after `onConnect`. The first call counts; a promise that is returned may reject. */
+  /** The same with a callback, after `onConnect`. The first call of the callback counts. A returned promise may reject. */
   verify?: Callback<[client: Client, callback: (error?: any) => void]> | undefined;
-  /** Told of connections that come and go. */
+  /** Called when connections are opened and closed. */
   log?: ((message: string, ...more: any[]) => void) | undefined;
-  /** The class of its clients, which must extend {@link Client} and pass on what its constructor is given. */
+  /** The class of the pool's clients. It must extend {@link Client} and pass on its constructor's arguments. */
   Client?: (new (config?: any) => Client) | undefined;
   /**
-   * Uses after which a connection is replaced, each query on it while it is shared, and each loan (`connect()`,
-   * `transaction()`, `stream()`, …); 0: never. Default: Infinity.
+   * Uses after which a connection is replaced; 0: never. Each query on a shared connection is a use, and so is each
+   * checkout (`connect()`, `transaction()`, `stream()`, …). Default: Infinity.
    */
   maxUses?: number | undefined;
-  /** Seconds after which a connection is replaced, less up to a tenth. 0: never. Default: 0. */
+  /** Seconds after which a connection is replaced, minus up to a tenth. 0: never. Default: 0. */
   maxLifetimeSeconds?: number | undefined;
   /** Whether the process may end while connections are idle. Default: false. */
   allowExitOnIdle?: boolean | undefined;
   /**
-   * Milliseconds after which a connection that was borrowed, by `connect()` or `transaction()`, and not
-   * given back is told in a process warning (`PoolLeakWarning`) with the stack of the borrowing. 0: never.
-   * So are a {@link Pool.end} that waits for so long (without this option: 10 s), and a pool that was idle for so
-   * long, is not ended, and is all that keeps the process alive.
-   * Default: 0.
+   * Milliseconds after which a process warning (`PoolLeakWarning`) reports a connection that was checked out by
+   * `connect()` or `transaction()` and not released, with the stack of that call. It also reports a {@link Pool.end}
+   * that waits for this long (without this option: 10 s), and a pool that has been idle for this long, was not ended, and
+   * is all that keeps the process alive. 0: never. Default: 0.
    */
   leakWarningMillis?: number | undefined;
   /**
-   * What is run when a client is released whose session was changed. `''`: nothing, the next borrower
-   * finds what the last one has left. Default: `DISCARD ALL`.
+   * Runs when a client is released whose session was changed. `''`: nothing, and the next borrower
+   * gets the session as it is. Default: `DISCARD ALL`.
    */
   resetQuery?: string | undefined;
 }
 
 // --- Queries and results -----------------------------------------------------------
 
-/** For `:name`, see {@link ClientOptions.namedParameters}. */
+/** Values for `:name`; see {@link ClientOptions.namedParameters}. */
 export type NamedValues = Readonly<Record<string, unknown>>;
 
-/** For `$1`, `$2`, …, in their order; or by name. */
+/** Values for `$1`, `$2`, … in this order, or by name. */
 export type QueryValues = readonly unknown[] | NamedValues;
 
 /** A query as one object. */
 export interface QueryConfig<Values = any> {
-  /** One statement, with `$1`, `$2`, … for its values. */
+  /** The statement, with `$1`, `$2`, … in place of values. */
   text: string;
   /**
-   * One for each `$n`. `null` and `undefined` are NULL, a Date or an array becomes PostgreSQL's syntax for
-   * it, a Buffer or typed array is sent as bytes, other objects as JSON or as their `toPostgres(prepare)`
-   * says. A function, a symbol and an invalid Date reject with a {@link ParameterError}. With
-   * {@link ClientOptions.namedParameters}: an object with one for each `:name`, or such an array.
+   * One value for each `$n`. `null` and `undefined` are NULL. A Date or an array is sent in PostgreSQL's syntax, a
+   * Buffer or typed array as bytes, and other objects as JSON or as the result of their `toPostgres(prepare)`.
+   * A function, a symbol and an invalid Date reject with a {@link ParameterError}. With
+   * {@link ClientOptions.namedParameters}: an object with a value for each `:name`, or an array as above.
    */
   values?: QueryValues | undefined;
   /**
-   * Prepares the statement at its first use. On one client a name must always stand for the same text
-   * (else: {@link ParameterError}).
+   * Prepares the statement at its first use. On one client, a name must always belong to the same text;
+   * otherwise the query rejects with a {@link ParameterError}.
    */
   name?: string | undefined;
-  /** `'array'` makes each row an array. */
+  /** `'array'` returns each row as an array. */
   rowMode?: 'array' | null | undefined;
-  /** Parsers for this query alone. */
+  /** Type parsers for this query only. */
   types?: TypeSource | undefined;
   /** Whether this query may be prepared. Default: that of the client or pool. */
   prepare?: boolean | undefined;
-  /** Whether it may share a Sync, if it runs on a pool. Default: that of the pool. */
+  /** Whether the query may share a Sync on a pool. Default: that of the pool. */
   syncGroup?: SyncGroupMode | undefined;
-  /** For {@link Pool.read} alone: it sees what was written up to this {@link Pool.walPosition}. */
+  /** For {@link Pool.read} only: the query sees everything that was written up to this {@link Pool.walPosition}. */
   after?: string | undefined;
   /**
-   * Gives the query up with a {@link QueryAbortedError}: what waits is taken out, what runs is cancelled at
-   * the server. On a pool the query gets a connection to itself for that. Those of a batch:
-   * {@link BatchOptions}.
+   * Rejects the query with a {@link QueryAbortedError}. A waiting query is removed from the queue, a running one is
+   * cancelled at the server. The query is not pipelined for that: on a pool it gets a connection to itself. For a
+   * batch see {@link BatchOptions}.
    */
   signal?: AbortSignal | null | undefined;
   /**
-   * Milliseconds until the query is given up with a {@link QueryAbortedError}. On a shared connection
-   * it is `'unknown'`, its rows are discarded, and it goes on at the server while others wait for theirs.
+   * Milliseconds until the query rejects with a {@link QueryAbortedError}. On a shared connection, `outcome` is
+   * `'unknown'`, the rows are discarded, and the query continues at the server while queries behind it wait.
    * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
    */
   timeoutMillis?: number | undefined;
-  /** The same as `timeoutMillis`, under the name that it has in `pg`; 0 and false: that of the client. */
+  /** `timeoutMillis` under its name in `pg`. 0 and false: the setting of the client. */
   query_timeout?: number | false | undefined;
-  /** `'extended'`: a text of several statements is an error, whatever its values. */
+  /** `'extended'`: a text with several statements is an error, with or without values. */
   queryMode?: 'extended' | undefined;
 }
 
@@ -411,19 +411,19 @@ export interface QueryArrayConfig<Values = any> extends QueryConfig<Values> {
 
 /** One column, as the server describes it. Frozen. */
 export interface Field {
-  /** As in the result: the name of the column, or what stands behind AS. */
+  /** The name of the column in the result. */
   readonly name: string;
-  /** OID of the table; 0 when it is not a table's column. */
+  /** OID of the table; 0 if it is not the column of a table. */
   readonly tableID: number;
   /** Attribute number of the column, or 0. */
   readonly columnID: number;
   /** OID of the type. */
   readonly dataTypeID: number;
-  /** Bytes; negative for variable width. */
+  /** Size in bytes; negative for variable width. */
   readonly dataTypeSize: number;
-  /** `atttypmod` of the column, such as the length of a `varchar` and 4; -1 for none. */
+  /** `atttypmod` of the column, for example the length of a `varchar` plus 4; -1 for none. */
   readonly dataTypeModifier: number;
-  /** What parsers get. */
+  /** The format of the input of type parsers. */
   readonly format: 'text';
 }
 
@@ -431,71 +431,71 @@ export interface Field {
 export class Result<Row = any> {
   /** @param rowMode whether rows are arrays: `'array'` or true */
   constructor(rowMode?: string | boolean | null, types?: TypeSource);
-  /** First word of the command tag. After an empty statement null, of which `@types/pg` says nothing either. */
+  /** First word of the command tag. Null after an empty statement, which `@types/pg` does not declare either. */
   command: string;
-  /** Rows that the command tag counts; null where it counts none. */
+  /** Number of rows in the command tag; null if it has none. */
   rowCount: number | null;
-  /** 0 after INSERT. Else null, of which `@types/pg` says nothing either. */
+  /** 0 after INSERT. Null otherwise, which `@types/pg` does not declare either. */
   oid: number;
   /**
-   * Objects by the names of the columns, of which the last one counts where two are the same; or arrays,
-   * with `rowMode: 'array'`.
+   * Objects with the names of the columns as keys; if a name occurs twice, the last column wins. Arrays with
+   * `rowMode: 'array'`.
    */
   rows: Row[];
-  /** The columns, also where there are no rows. */
+  /** The columns, even if there are no rows. */
   fields: Field[];
-  /** Whether the query was made with `rowMode: 'array'`. */
+  /** Whether the query had `rowMode: 'array'`. */
   rowAsArray: boolean;
 }
 
-/** {@link Result}, under the name that it has in the types of `pg`. */
+/** {@link Result}, under its name in `@types/pg`. */
 export type QueryResult<Row = any> = Result<Row>;
 
 /** What a query with `rowMode: 'array'` resolves to. */
 export interface QueryArrayResult<Row extends any[] = any[]> extends Result<Row> {}
 
 /**
- * A function that is called with `Args`: a callback, or a listener of an event. Its parameters may be given narrower
+ * A function that is called with `Args`: a callback, or an event listener. Its parameters may be declared with narrower
  * types, such as those of `@types/pg`: `(error: Error, result) => …`, `(client: PoolClient) => …`.
  */
 export type Callback<Args extends readonly unknown[]> = { call(...args: Args): void }['call'];
 
-/** As Node's own callbacks: with an error, `result` is undefined. */
+/** A callback in Node's style: with an error, `result` is undefined. */
 export type QueryCallback<R = Result> = Callback<[error: Error | null, result: R]>;
 
-/** What can run queries: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
+/** What runs queries: a {@link Client}, a {@link PoolClient}, a {@link Transaction} or a {@link Pool}. */
 export interface Queryable {
-  /** With a callback in the object: it is called, and there is no promise. */
+  /** With a callback in the object: the callback is called, and no promise is returned. */
   query<Row = any, Values = any>(
     config: QueryConfig<Values> & { callback: QueryCallback<Result<Row>> },
   ): void;
-  /** An object of `pg`'s kind, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
+  /** An object with `submit()`, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
   query<T extends Submittable>(submittable: T): T;
-  /** With `rowMode: 'array'`, for rows that are arrays. */
+  /** With `rowMode: 'array'`: rows are arrays. */
   query<Row extends any[] = any[], Values = any>(
     config: QueryArrayConfig<Values>,
     values?: QueryValues | null,
     options?: QueryOptions | null,
   ): Promise<QueryArrayResult<Row>>;
   /**
-   * Runs one statement. A text of several without values (`'select 1; select 2'`) resolves to an array of
-   * results, as in `pg`; on a pool it has a connection to itself, and must not leave a transaction open.
+   * Runs one statement. A text with several statements and no values (`'select 1; select 2'`) resolves to an array of
+   * results, as in `pg`. On a pool it has a connection to itself, and must not leave a transaction open.
    *
-   * It never throws: the promise is rejected, or the callback called, with one of
-   * - {@link DatabaseError}: what the server said; `code` is the SQLSTATE
+   * It never throws. The promise rejects, or the callback is called, with one of
+   * - {@link DatabaseError}: the server reported an error; `code` is the SQLSTATE
    * - {@link ParameterError}: the text or a value cannot be sent
-   * - {@link ResultError}: a value that came back has no JavaScript value as asked
-   * - {@link ConnectionError}: no connection, or it was lost; see {@link ConduitError.outcome}
-   * - {@link OptionError}: what the client or pool was made with is wrong
+   * - {@link ResultError}: a value of the result has no JavaScript value as requested
+   * - {@link ConnectionError}: no connection could be made, or it was lost; see {@link ConduitError.outcome}
+   * - {@link OptionError}: an option of the client or pool is wrong
    * - {@link StatementRefusedError}: this statement cannot run here
    * - {@link PoolError}: the pool has ended, is full, or the wait was too long
-   * - {@link QueryAbortedError}: its `signal` or its time limit
+   * - {@link QueryAbortedError}: the `signal` fired, or the time limit passed
    *
-   * It settles when the server has finished the statement and its commit, not before: at its Sync, as the
-   * protocol calls it (PostgreSQL documentation, "Pipelining" in "Message Flow").
-   * @param config an SQL text, or an object with it
+   * It settles when the server has finished and committed the statement, not earlier: at its Sync
+   * (PostgreSQL documentation, "Pipelining" in "Message Flow").
+   * @param config an SQL text, or an object that contains it
    * @param values one for each `$n`, as in {@link QueryConfig.values}
-   * @param options when it is given up
+   * @param options a signal and a time limit
    */
   query<Row = any, Values = any>(
     config: string | QueryConfig<Values>,
@@ -526,12 +526,11 @@ export interface Queryable {
   ): void;
 
   /**
-   * Runs statements behind one Sync, in one round trip: all are committed, and their results given out in
-   * their order, or none. Rejects with the first error, as {@link Queryable.query} does; the error's `index`
-   * says which statement it was, if it was one. Nothing is sent when one of them cannot be, or begins or
-   * ends a transaction.
-   * @typeParam Shape how many queries there are, as far as it is known: there are as many results
-   * @typeParam Inferred for nothing: with one type argument it is one of the other two forms that is meant
+   * Runs statements in one transaction and one round trip. Either all are committed, and it resolves to their results in
+   * order, or none. Rejects with the first error, as {@link Queryable.query} does. The `index` of the error tells
+   * which statement failed, if it was one. If a statement cannot be sent, or begins or ends a transaction, nothing is sent.
+   * @typeParam Shape the number of queries, as far as it is known; there are as many results
+   * @typeParam Inferred unused: it distinguishes this overload from the ones with a single type argument
    */
   batch<Shape extends [unknown, ...unknown[]] | readonly unknown[], Inferred>(
     queries: BatchQueries<Shape>,
@@ -542,7 +541,7 @@ export interface Queryable {
     queries: BatchQueries<Results>,
     options?: BatchOptions | null,
   ): Promise<Results>;
-  /** With the type of the rows, one for all: `batch<User>([…])`. */
+  /** With one type for the rows of all results: `batch<User>([…])`. */
   batch<Row>(
     queries: readonly (string | QueryConfig)[],
     options?: BatchOptions | null,
@@ -554,30 +553,30 @@ export type BatchQueries<Shape extends readonly unknown[]> = {
   readonly [Index in keyof Shape]: string | QueryConfig;
 };
 
-/** A result for each query of a batch, in their order. */
+/** A result for each query of a batch, in order. */
 export type BatchResults<Shape extends readonly unknown[]> = {
   -readonly [Index in keyof Shape]: Result;
 };
 
-/** When all of a batch is given up, with a {@link QueryAbortedError}. */
+/** The signal and time limit of a batch, which reject it with a {@link QueryAbortedError}. */
 export interface BatchOptions {
   /** As {@link QueryConfig.signal}. */
   signal?: AbortSignal | null | undefined;
-  /** Milliseconds, 0 for none. Default: the option `query_timeout`. As {@link QueryConfig.timeoutMillis}. */
+  /** As {@link QueryConfig.timeoutMillis}. 0: no limit. Default: the option `query_timeout`. */
   timeoutMillis?: number | undefined;
 }
 
 /**
- * What {@link Queryable.query} takes behind the values, in place of a callback: when the query is given up, as by
- * {@link QueryConfig.signal} and {@link QueryConfig.timeoutMillis}, which count after these.
+ * Options of {@link Queryable.query}, in the place of a callback. They override
+ * {@link QueryConfig.signal} and {@link QueryConfig.timeoutMillis}.
  */
 export interface QueryOptions extends BatchOptions {}
 
 // --- Transactions ------------------------------------------------------------------
 
 /**
- * What {@link Transactional.transaction} takes behind its function. A wrong value or an unknown name rejects
- * with an {@link OptionError}.
+ * Options of {@link Transactional.transaction}. A wrong value or an unknown name rejects with an
+ * {@link OptionError}.
  */
 export interface TransactionOptions {
   /** Default: the server's, `'read committed'` unless it was configured otherwise. */
@@ -585,26 +584,26 @@ export interface TransactionOptions {
     'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable' | undefined;
   /** Default: the server's, false. */
   readOnly?: boolean | undefined;
-  /** With `'serializable'` and `readOnly`: waits at its begin until no conflict is possible. */
+  /** With `'serializable'` and `readOnly`: the transaction waits at its start until no conflict is possible. */
   deferrable?: boolean | undefined;
-  /** When to run the function once more. */
+  /** When to run the function again. Default: never. */
   retry?: TransactionRetry | undefined;
 }
 
-/** When {@link Transactional.transaction} runs its function once more. */
+/** When {@link Transactional.transaction} runs its function again. */
 export interface TransactionRetry {
   /**
-   * After serialization failures (40001) and deadlocks (40P01), so many times at most. The function must
-   * do nothing but what a ROLLBACK undoes. Default: 0.
+   * The maximum number of retries after serialization failures (40001) and deadlocks (40P01). The function must
+   * not have effects that a ROLLBACK does not undo. Default: 0.
    */
   serialization?: number | undefined;
 }
 
 /**
- * What the function of a transaction gets. Statements may be sent without awaiting each other; nothing of
- * the transaction is committed when one of them fails, whether its error was caught or not. While a stream,
- * cursor or COPY is open it takes nothing else. What is read may be left early: a savepoint takes back
- * that statement alone.
+ * The argument of the function of a transaction. Statements may be sent without awaiting each other. If one of
+ * them fails, nothing of the transaction is committed, whether its error was caught or not. While a stream,
+ * cursor or COPY is open, other statements are refused. Streams and cursors may be left early: a savepoint protects
+ * the transaction.
  */
 export interface Transaction extends Queryable, Streamable {
   /** As {@link Client.cursor}. */
@@ -615,8 +614,8 @@ export interface Transaction extends Queryable, Streamable {
   ): Cursor<Row>;
 
   /**
-   * A savepoint: when the function throws or a statement in it fails, all since then is undone, and the
-   * outer transaction goes on. The outer one takes no statements while it is open.
+   * Creates a savepoint. If the function throws or a statement in it fails, the transaction is rolled back to it and
+   * continues. While the savepoint is open, the outer transaction refuses statements.
    */
   transaction<T>(fn: (transaction: Transaction) => T | PromiseLike<T>): Promise<T>;
   /** See {@link escapeIdentifier}. */
@@ -625,17 +624,17 @@ export interface Transaction extends Queryable, Streamable {
   escapeLiteral(text: string): string;
 }
 
-/** What can run transactions: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
+/** What runs transactions: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
 export interface Transactional {
   /**
-   * Runs the function in a transaction: BEGIN is sent with its first statement, COMMIT when it is done,
+   * Runs the function in a transaction. BEGIN is sent with its first statement, COMMIT when it returns, and
    * ROLLBACK when it throws. Resolves to what the function returns. Rejects with
    * - what the function throws
-   * - {@link DatabaseError}: COMMIT has failed, for example for a deferred constraint
-   * - {@link TransactionError}: a statement has failed, and the function did not throw
+   * - {@link DatabaseError}: COMMIT failed, for example because of a deferred constraint
+   * - {@link TransactionError}: a statement failed, and the function did not throw
    * - {@link ConnectionError}: the connection was lost; `outcome` is `'unknown'` if that was during COMMIT
    * - {@link OptionError}, {@link ParameterError}: wrong arguments
-   * - {@link PoolError}: no connection to be had
+   * - {@link PoolError}: no connection was available
    */
   transaction<T>(
     fn: (transaction: Transaction) => T | PromiseLike<T>,
@@ -643,38 +642,38 @@ export interface Transactional {
   ): Promise<T>;
 }
 
-// --- Rows as they come, and COPY ----------------------------------------------------
+// --- Streams, cursors and COPY ------------------------------------------------------
 
-/** What {@link Client.cursor} takes behind the values. */
+/** Options of {@link Client.cursor}. */
 export interface CursorOptions {
-  /** As {@link QueryConfig.signal}, which counts after this. */
+  /** Overrides {@link QueryConfig.signal}. */
   signal?: AbortSignal | null | undefined;
 }
 
-/** What {@link Streamable.stream} takes behind the values. */
+/** Options of {@link Streamable.stream}. */
 export interface StreamOptions extends CursorOptions {
-  /** Rows that may wait for the reader, from 1 on. Default: 256. */
+  /** Number of rows that are buffered for the reader, at least 1. Default: 256. */
   batchSize?: number | undefined;
 }
 
-/** What `for await` takes from a stream. */
+/** The iterator of a stream, for `for await`. */
 export interface StreamIterator<T> extends AsyncIterableIterator<T>, AsyncDisposable {
   [Symbol.asyncIterator](): StreamIterator<T>;
 }
 
-/** The rows of a statement. Destroy it, or leave its `for await`, to cancel the rest. */
+/** The rows of a statement. To cancel the rest, destroy the stream or leave its `for await`. */
 export interface RowStream<Row = any> extends Readable {
-  /** Description of the columns; empty before the first rows have come. */
+  /** Description of the columns; empty before the first rows have arrived. */
   readonly fields: Field[];
   /**
-   * The next row of those that have come, or null.
-   * @param size without meaning for rows
+   * The next buffered row, or null.
+   * @param size has no meaning for rows
    */
   read(size?: number): Row | null;
-  /** All rows at once; `query()` does that with less. */
+  /** All rows as an array. `query()` is cheaper for that. */
   toArray(options?: { signal?: AbortSignal | undefined }): Promise<Row[]>;
   [Symbol.asyncIterator](): StreamIterator<Row>;
-  /** Each row, as it comes. The other events are those of Node's `Readable`. */
+  /** A row has arrived. The other events are those of Node's `Readable`. */
   on(event: 'data', listener: (row: Row) => void): this;
   /** @hidden as in Node.js */
   on(event: 'end' | 'close' | 'readable' | 'pause' | 'resume', listener: () => void): this;
@@ -684,23 +683,23 @@ export interface RowStream<Row = any> extends Readable {
   on(event: string | symbol, listener: (...args: any[]) => void): this;
 }
 
-/** The data of a COPY … FROM STDIN. Destroyed before its end, nothing of it lasts. */
+/** The data of a COPY … FROM STDIN. If it is destroyed before its end, nothing is inserted. */
 export interface CopyFromStream extends Writable {
-  /** Rows that the server has taken; null before `finish`. */
+  /** Number of rows that were inserted; null before `finish`. */
   readonly rowCount: number | null;
 }
 
-/** The data of a COPY … TO STDOUT, as Buffers that end anywhere. */
+/** The data of a COPY … TO STDOUT, as Buffers. They may end in the middle of a row. */
 export interface CopyToStream extends Readable {
   [Symbol.asyncIterator](): StreamIterator<Buffer>;
 }
 
-/** What has data that come or go as streams: a {@link Client}, a {@link PoolClient} or a {@link Pool}. */
+/** What has streams and COPY: a {@link Client}, a {@link PoolClient}, a {@link Transaction} or a {@link Pool}. */
 export interface Streamable {
   /**
-   * One statement's rows as they come; the server is stopped while nobody reads. It has the connection to
-   * itself until its end. It never throws: the stream is destroyed with what {@link Queryable.query} would
-   * reject with, or by `signal`. Without `timeoutMillis`.
+   * Streams the rows of one statement, with back-pressure: the server stops sending while nobody reads. The stream
+   * occupies a connection until it ends. It never throws: the stream is destroyed with the error that
+   * {@link Queryable.query} would reject with. It takes a `signal`, but no `timeoutMillis`.
    */
   stream<Row = any>(
     text: string | QueryConfig,
@@ -709,8 +708,8 @@ export interface Streamable {
   ): RowStream<Row>;
 
   /**
-   * @param text one COPY … FROM STDIN. The stream finishes when all is committed; an error in the data
-   *   destroys it at once, with a system libpq at their end
+   * @param text one COPY … FROM STDIN. The stream finishes when everything is committed. An error in the data
+   *   destroys it at once; with a system libpq, at the end of the data
    */
   copyFrom(text: string): CopyFromStream;
 
@@ -718,14 +717,14 @@ export interface Streamable {
   copyTo(text: string): CopyToStream;
 
   /**
-   * Rows of values into a table, by COPY: all of them, or none; in its binary format as far as the types
-   * of the columns and the values allow. Values as in {@link QueryConfig.values}, except that bytes are for
-   * `bytea` columns only. Rejects with what the iterable throws, and as
-   * {@link Queryable.query} does.
-   * @param table its name, `'schema.name'`, or both in an array, where a dot is part of a name; taken as they
-   *   are, upper and lower case differ
+   * Inserts rows into a table by COPY: all of them, or none. It uses COPY's binary format as far as the types
+   * of the columns and the values allow. Values are converted as in {@link QueryConfig.values}, except that bytes for a
+   * column that is neither `bytea` nor a text or `json` type are refused in rows that have to be sent as text. Rejects
+   * with what the iterable throws, and as {@link Queryable.query} does.
+   * @param table its name, `'schema.name'`, or both in an array, for names that contain a dot. Names are
+   *   case-sensitive
    * @param columns their names
-   * @param rows arrays of as many values
+   * @param rows arrays with a value for each column
    */
   copyRows(
     table: string | readonly [name: string] | readonly [schema: string, name: string],
@@ -734,17 +733,17 @@ export interface Streamable {
   ): Promise<{ rowCount: number }>;
 }
 
-/** What {@link Client.cursor} returns. Nothing else runs on the client before it has ended or is closed. */
+/** Returned by {@link Client.cursor}. Nothing else runs on the client until it has ended or is closed. */
 export interface Cursor<Row = any> {
   /**
-   * Fewer rows than `count` are the last ones of a statement that has succeeded, none means the end. Reads
-   * at once are served in their order.
-   * Rejects as {@link Queryable.query} does, and with a RangeError for a `count` below 1.
+   * Resolves to the next `count` rows. Fewer rows are the last ones, and the statement has succeeded; no rows mean the
+   * end. Concurrent reads are answered in order. Rejects as {@link Queryable.query} does, and with a RangeError for
+   * a `count` below 1.
    */
   read(count: number): Promise<Row[]>;
   /**
-   * Cancels what is left, once the reads that were asked for have their rows (a `signal` ends one that takes
-   * too long). Resolves when the connection can be used again.
+   * Cancels the rest, after earlier reads have got their rows. (To stop a read that takes too long, use a `signal`.)
+   * Resolves when the connection can be used again.
    */
   close(): Promise<void>;
   /** The same as {@link Cursor.close}, for `await using`. */
@@ -753,7 +752,7 @@ export interface Cursor<Row = any> {
 
 // --- Client ----------------------------------------------------------------------
 
-/** What the server says beside the result. It belongs to the connection, not to one query. */
+/** A notice or warning of the server. It belongs to the connection, not to a query. */
 export interface NoticeMessage extends ErrorFields {
   name: 'notice';
   message: string | undefined;
@@ -761,39 +760,39 @@ export interface NoticeMessage extends ErrorFields {
   code: string | undefined;
 }
 
-/** What NOTIFY sent to a channel that this session listens on. */
+/** A notification on a channel that this session listens on. */
 export interface NotificationMessage {
   name: 'notification';
-  /** Characters of channel and payload together. */
+  /** Length of channel and payload together, in characters. */
   length: number;
   /** Process id of the server's backend that sent it. */
   processId: number;
   channel: string;
-  /** Empty when NOTIFY had none. */
+  /** Empty if NOTIFY had no payload. */
   payload: string;
 }
 
-/** Events of a {@link Client} and what their listeners get. */
+/** Events of a {@link Client}, with the arguments of their listeners. */
 export interface ClientEvents {
-  /** It is connected, and may be used. */
+  /** The client is connected. */
   connect: [];
-  /** The connection was lost; its queries are rejected already. Without a listener nothing happens. */
+  /** The connection was lost, and its queries have been rejected. Without a listener the event is ignored. */
   error: [error: ConnectionError];
-  /** Nothing is in flight any more. */
+  /** Nothing is in flight anymore. */
   drain: [];
-  /** The server has said something beside a result, such as RAISE NOTICE. */
+  /** The server has sent a notice, for example by RAISE NOTICE. */
   notice: [notice: NoticeMessage];
-  /** Somebody has notified a channel that this session listens on. */
+  /** A notification has arrived on a channel that this session listens on. */
   notification: [message: NotificationMessage];
-  /** The connection is closed, whatever the reason. */
+  /** The connection is closed, for whatever reason. */
   end: [];
 }
 
 export interface Client extends Queryable, Transactional, Streamable {}
 
 /**
- * One connection. It connects once; after {@link Client.end} make a new one. Queries that are started
- * together travel together; each is a transaction of its own, unless BEGIN was sent.
+ * One connection. It connects once; after {@link Client.end}, create a new client. Queries that are started
+ * together are pipelined. Each is a transaction of its own, unless BEGIN was sent.
  *
  * @example
  * ```js
@@ -809,41 +808,41 @@ export interface Client extends Queryable, Transactional, Streamable {}
 export class Client extends EventEmitter {
   constructor(config?: string | ClientOptions | null);
 
-  /** Process id of the server's backend; 0 before {@link Client.connect}. */
+  /** Process id of the server's backend; 0 before the client is connected. */
   readonly processID: number;
   /** Name of the role that it connects as. */
   readonly user: string | undefined;
   /** Name of the database. */
   readonly database: string | undefined;
-  /** As given, of several all, separated by commas. */
+  /** As given; several hosts are separated by commas. */
   readonly host: string;
-  /** The first. */
+  /** The first port. */
   readonly port: number;
-  /** What stands in the options, until a password function has been asked. */
+  /** The password, or the password function until it was called. */
   readonly password: string | ((...args: any[]) => unknown) | null;
   /** Whether the connection is encrypted. */
   readonly ssl: boolean;
-  /** What it was made with, as `pg` has it; the password is not enumerable. */
+  /** The parameters of the connection, as in `pg`. The password is not enumerable. */
   readonly connectionParameters: ConnectionParameters;
-  /** Tells of the server's parameters. */
+  /** Emits the parameters of the server. */
   readonly connection: Connection;
-  /** For tracing tools that wrap `query()`: what they have asked right now; else empty. */
+  /** For tracing tools that wrap `query()`: the query that is being called, else empty. */
   readonly queryQueue: readonly any[];
 
-  /** As the server said last: idle, in a transaction, in a failed one; null while something is in flight. */
+  /** The last reported state: idle, in a transaction, in a failed transaction; null while something is in flight. */
   getTransactionStatus(): 'I' | 'T' | 'E' | null;
 
   /**
-   * Resolves to the client, as in `pg`. Rejects with a {@link ConnectionError}, a {@link DatabaseError} when the
-   * server refused, an {@link OptionError}, or with what the password function threw. Queries that were made
-   * before wait for it. Takes {@link ClientOptions.connectionTimeoutMillis} at most.
+   * Resolves to the client, as in `pg`. Rejects with a {@link ConnectionError}, with a {@link DatabaseError} if the
+   * server refused, with an {@link OptionError}, or with what the password function threw. Earlier queries wait for it.
+   * It takes at most {@link ClientOptions.connectionTimeoutMillis}.
    */
   connect(): Promise<Client>;
   connect(callback: Callback<[error: Error | null, client: Client | undefined]>): void;
 
   /**
-   * One statement's rows, so many at a time; the server is stopped between the reads. It never throws: each
-   * {@link Cursor.read} rejects.
+   * Reads the rows of one statement in portions. The server pauses between the reads. It never throws: errors
+   * reject {@link Cursor.read}.
    *
    * @example
    * ```js
@@ -853,7 +852,7 @@ export class Client extends EventEmitter {
    * await client.connect();
    * const cursor = client.cursor('select i from generate_series(1, $1) as i', [1000]);
    * console.log(await cursor.read(2)); // [ { i: 1 }, { i: 2 } ]
-   * await cursor.close(); // the rest is not wanted
+   * await cursor.close(); // cancels the rest
    * await client.end();
    * ```
    */
@@ -864,9 +863,9 @@ export class Client extends EventEmitter {
   ): Cursor<Row>;
 
   /**
-   * Asks the server to cancel what it runs for this client, which then rejects with 57014, unless it was
-   * quicker. Resolves when nothing can be hit by it any more; what is sent meanwhile waits. Rejects with a
-   * {@link ConnectionError} when the server cannot be asked within 2 s.
+   * Cancels what the server is running for this client. That query rejects with 57014, unless it has finished before.
+   * Resolves when the cancel request can no longer hit another query; queries sent in the meantime wait. Rejects with a
+   * {@link ConnectionError} if the cancel request cannot be delivered within 2 s.
    */
   cancel(): Promise<void>;
 
@@ -878,8 +877,8 @@ export class Client extends EventEmitter {
   [Symbol.asyncDispose](): Promise<void>;
 
   /**
-   * A parser of this client alone.
-   * @param parser null returns to the parser underneath
+   * Sets a type parser for this client only.
+   * @param parser null removes it, so that the parser of the underlying source is used
    */
   setTypeParser(oid: number, parser: TypeParser | null): void;
   setTypeParser(oid: number, format: 'text', parser: TypeParser | null): void;
@@ -891,12 +890,12 @@ export class Client extends EventEmitter {
   /** See {@link escapeLiteral}. */
   escapeLiteral(text: string): string;
 
-  /** The connection keeps the process alive, which is the default. */
+  /** The connection keeps the process alive. This is the default. */
   ref(): void;
   /** The connection does not keep the process alive. */
   unref(): void;
 
-  /** Listens to one of the {@link ClientEvents}. `once()`, `off()` and their kin: as in Node.js. */
+  /** Adds a listener for one of the {@link ClientEvents}. `once()`, `off()` and others are as in Node.js. */
   on<Event extends keyof ClientEvents>(event: Event, listener: Callback<ClientEvents[Event]>): this;
   /** @hidden as {@link Client.on} */
   once<Event extends keyof ClientEvents>(
@@ -932,87 +931,87 @@ export class Client extends EventEmitter {
 
 // --- Pool ------------------------------------------------------------------------
 
-/** A client of a pool, lent to one borrower until {@link PoolClient.release}. */
+/** A client that was checked out of a pool, exclusively until {@link PoolClient.release}. */
 export interface PoolClient extends Client {
   /**
-   * Gives the client back. An open transaction is rolled back and a changed session is reset.
-   * @param error true or an error: the connection is not to be used again, and is closed now
-   * @throws {PoolError} `ERR_PG_CONDUIT_RELEASED` the second time
+   * Returns the client to the pool. An open transaction is rolled back, and a changed session is reset.
+   * @param error true or an error: the connection is closed instead of being reused
+   * @throws {PoolError} `ERR_PG_CONDUIT_RELEASED` if it was called before
    */
   release(error?: Error | boolean): void;
-  /** {@link PoolClient.release}, unless it was called; for `using`. */
+  /** Calls {@link PoolClient.release}, unless it was called before; for `using`. */
   [Symbol.dispose](): void;
-  /** {@link PoolClient.release}, unless it was called; for `await using`. */
+  /** Calls {@link PoolClient.release}, unless it was called before; for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Where a notification came from. */
+/** The origin of a notification. */
 export interface NotificationSource {
   channel: string;
   /** Process id of the server's backend that sent it. */
   processId: number;
 }
 
-/** Notifications may have been missed: the server was not listening for a while. */
+/** A gap in which notifications may have been missed, because the connection was lost. */
 export interface NotificationGap {
   channel: string;
   /** Why the connection was lost. */
   error: Error;
 }
 
-/** What {@link Pool.listen} takes behind its handler. */
+/** Options of {@link Pool.listen}. */
 export interface ListenOptions {
   /**
-   * Called when the server listens again after the connection was lost: what was sent meanwhile is lost,
-   * so look for what you may have missed. What is sent from now on comes.
+   * Called when the server is listening again after the connection was lost. Notifications sent in the meantime are
+   * lost: look for what you may have missed. Notifications sent from now on arrive.
    */
   onGap?: ((gap: NotificationGap) => void) | undefined;
 }
 
-/** What {@link Pool.listen} resolves to. */
+/** Returned by {@link Pool.listen}. */
 export interface Subscription {
   readonly channel: string;
   /**
-   * Ends it: from this call on the handler is not called any more. Resolves when the server does not listen
-   * for it any more. It needs no `this`, and may be called again.
+   * Ends the subscription. The handler is not called after this call. Resolves when the server has stopped
+   * listening. It needs no `this`, and may be called more than once.
    */
   readonly unlisten: () => Promise<void>;
-  /** {@link Subscription.unlisten}, for `await using`. */
+  /** The same as {@link Subscription.unlisten}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Events of a {@link Pool} and what their listeners get. */
+/** Events of a {@link Pool}, with the arguments of their listeners. */
 export interface PoolEvents {
   /** A connection was opened. */
   connect: [client: Client];
-  /** A client was lent. */
+  /** A client was checked out by {@link Pool.connect}. */
   acquire: [client: PoolClient];
-  /** A borrower gave a client back. */
+  /** A client was released. */
   release: [error: Error | boolean | undefined, client: PoolClient];
   /** A connection was closed. */
   remove: [client: Client];
   /**
-   * A connection was lost; its queries are rejected already. Without a listener nothing happens. For the
-   * connection of {@link Pool.listen} also why it cannot be made again, once for each reason.
+   * A connection was lost, and its queries have been rejected. Without a listener the event is ignored. For the
+   * connection of {@link Pool.listen}, it also reports each reason why reconnecting fails, once.
    */
   error: [error: ConnectionError | DatabaseError, client: Client];
 }
 
-/** Counts of a pool, or of one of its connections. */
+/** Counters of a pool, or of one of its connections. */
 export interface QueryCounters {
-  /** Statements sent, those that were sent again included. */
+  /** Statements sent, including those that were sent again. */
   queries: number;
   /** Parse messages sent for the statement cache. */
   parses: number;
-  /** Sync messages sent; fewer than queries where several share one. */
+  /** Sync messages sent; fewer than `queries` if queries share a Sync. */
   syncs: number;
-  /** Times that what was collected was written out. */
+  /** Writes to the socket, each with everything that was collected. */
   flushes: number;
-  /** Times that the socket had something to be read or could be written again. */
+  /** Times that the socket became readable, or writable again. */
   wakeups: number;
 }
 
-/** One connection of a pool, as it is now, and its counts since it was opened. */
+/** The state of one connection of a pool, and its counters since it was opened. */
 export interface ConnectionStats extends QueryCounters {
   /** Number of the connection in this process. */
   id: number;
@@ -1020,23 +1019,23 @@ export interface ConnectionStats extends QueryCounters {
   processID: number;
   /**
    * - connecting: not yet usable
-   * - shared: takes queries of everybody
-   * - reserved: takes no new ones, since a borrower waits for it
-   * - exclusive: lent
-   * - leaving: is closed once nothing is in flight
+   * - shared: accepts queries of all callers
+   * - reserved: accepts no new queries, because a `connect()` is waiting for it
+   * - exclusive: checked out
+   * - leaving: will be closed when nothing is in flight
    */
   state: 'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving';
   /** Queries that were submitted and have not settled. */
   inFlight: number;
-  /** Milliseconds that those are expected to cost the server; not what the network takes. */
+  /** Milliseconds that these queries are expected to cost the server, without the network. */
   expectedMillis: number;
-  /** Statements that it has prepared: {@link ClientOptions.statementCacheSize} at most. */
+  /** Prepared statements, at most {@link ClientOptions.statementCacheSize}. */
   preparedStatements: number;
-  /** Commands and Syncs that were sent and not answered. */
+  /** Commands and Syncs that were sent and not yet answered. */
   pending: number;
 }
 
-/** What {@link Pool.stats} returns: sums since the pool was made, closed connections included. */
+/** Returned by {@link Pool.stats}: totals since the pool was created, including closed connections. */
 export interface PoolStats extends QueryCounters {
   /** As {@link Pool.totalCount}. */
   totalCount: number;
@@ -1044,24 +1043,24 @@ export interface PoolStats extends QueryCounters {
   idleCount: number;
   /** As {@link Pool.waitingCount}. */
   waitingCount: number;
-  /** Of all connections together. */
+  /** Totals of all connections. */
   statementCache: {
     /** Executions whose text was in the cache. */
     hits: number;
-    /** Executions whose text was not: it was parsed. */
+    /** Executions whose text was not in the cache and had to be parsed. */
     misses: number;
-    /** Statements that made room for others. */
+    /** Statements that were evicted from the cache. */
     evictions: number;
   };
-  /** Those that are there now. */
+  /** The current connections. */
   connections: ConnectionStats[];
 }
 
 export interface Pool extends Queryable, Transactional, Streamable {}
 
 /**
- * Connections, opened as they are needed. Queries of {@link Pool.query} share them with those of other callers
- * (docs/pooling-and-pipelining.md); what needs a connection to itself gets one.
+ * A pool of connections, which are opened on demand. Queries of {@link Pool.query} share connections with those of other
+ * callers (docs/pooling-and-pipelining.md). Calls that need an exclusive connection get one.
  *
  * @example
  * ```js
@@ -1077,7 +1076,7 @@ export interface Pool extends Queryable, Transactional, Streamable {}
 export class Pool extends EventEmitter {
   constructor(config?: string | PoolOptions | null, ClientClass?: new (config?: any) => Client);
 
-  /** What it was made with, and the defaults of pg-pool. Secrets are not enumerable. */
+  /** The options that were given, and the defaults of pg-pool. Secrets are not enumerable. */
   readonly options: PoolOptions & {
     max: number;
     min: number;
@@ -1086,30 +1085,30 @@ export class Pool extends EventEmitter {
     maxLifetimeSeconds: number;
     idleTimeoutMillis: number;
   };
-  /** Whether {@link Pool.end} is done. */
+  /** Whether {@link Pool.end} has finished. */
   readonly ended: boolean;
-  /** Connections that have outlived `maxLifetimeSeconds`, and are not closed yet. */
+  /** Connections that are older than `maxLifetimeSeconds` and not closed yet. */
   readonly expiredCount: number;
-  /** The option of that name, or a function that does nothing. */
+  /** The option `log`, or a function that does nothing. */
   readonly log: (message: string, ...more: any[]) => void;
-  /** The class of its clients. */
+  /** The class of the pool's clients. */
   readonly Client: new (config?: any) => Client;
-  /** What makes its promises. */
+  /** The constructor of its promises. */
   readonly Promise: PromiseConstructorLike;
 
-  /** Connections, those that are being opened included. */
+  /** All connections, including those that are being opened. */
   readonly totalCount: number;
-  /** Connections with nothing in flight that are not lent. */
+  /** Connections that are not checked out and have nothing in flight. */
   readonly idleCount: number;
-  /** Queries and `connect()` calls that have no connection yet. */
+  /** Queries and `connect()` calls that are waiting for a connection. */
   readonly waitingCount: number;
   /** Whether {@link Pool.end} was called. */
   readonly ending: boolean;
 
   /**
-   * A client of one's own, until its {@link PoolClient.release}. Waits until one is free,
-   * {@link ClientOptions.connectionTimeoutMillis} at most. Rejects with a {@link PoolError}, or with what
-   * {@link Client.connect} rejects with.
+   * Checks out a client for exclusive use, until {@link PoolClient.release}. Waits until one is free, at most
+   * {@link ClientOptions.connectionTimeoutMillis}. Rejects with a {@link PoolError}, or as
+   * {@link Client.connect} does.
    */
   connect(): Promise<PoolClient>;
   connect(
@@ -1120,14 +1119,15 @@ export class Pool extends EventEmitter {
 
   /**
    * Calls the handler for each notification on a channel, in the order in which the server sends them.
-   * All channels share one connection beside those of the pool. It is made again when it is lost, for as
-   * long as anybody listens; see {@link ListenOptions.onGap}. It keeps the process alive, except with
+   * All channels share one connection, in addition to those of the pool. If it is lost, it is opened again as
+   * long as there are subscriptions; see {@link ListenOptions.onGap}. It keeps the process alive, except with
    * {@link PoolOptions.allowExitOnIdle}. What a handler throws is an uncaught exception.
    *
-   * Resolves when the server listens. Rejects with a {@link ParameterError}, a {@link PoolError}, or with
-   * what {@link Client.connect} rejects with; but while others listen already it waits for a server that
-   * went away, {@link ClientOptions.connectionTimeoutMillis} at most.
-   * @param channel taken as it is, upper and lower case differ; 63 bytes of UTF-8 at most
+   * Resolves when the server is listening. Rejects with a {@link ParameterError}, a {@link PoolError}, a
+   * {@link StatementRefusedError} behind a pooler that delivers no notifications, or as {@link Client.connect} does. If
+   * there are other subscriptions and the server is away, it waits, at most
+   * {@link ClientOptions.connectionTimeoutMillis}.
+   * @param channel case-sensitive; at most 63 bytes of UTF-8
    */
   listen(
     channel: string,
@@ -1137,37 +1137,37 @@ export class Pool extends EventEmitter {
 
   /**
    * Sends a notification, on a shared connection and in a transaction of its own. Resolves when it is
-   * committed; rejects as {@link Queryable.query} does.
+   * committed. Rejects as {@link Queryable.query} does.
    * @param payload less than 8000 bytes. Default: empty
    */
   notify(channel: string, payload?: string): Promise<void>;
 
   /**
-   * The pool of the option `replicas`, for what only reads; it ends with this one. Without that option it
-   * is this pool itself. Nothing else goes there, whatever its text.
+   * The pool of the option `replicas`, for queries that only read. It ends with this pool. Without that option it
+   * is this pool itself. Queries of this pool never go there, whatever their text.
    */
   readonly read: Pool;
 
   /**
-   * How far it was written until now, as an LSN: for the `after` of a read that is to see it. To be asked
-   * when what was written is committed.
+   * The current position of the server's write-ahead log, as an LSN. Call it after a write is committed, and pass the
+   * result as `after` to a read that must see that write.
    */
   walPosition(): Promise<string>;
 
-  /** Counts and states, as they are now: docs/performance.md says how to read them. */
+  /** Counters and states at this moment. docs/diagnostics.md explains how to use them. */
   stats(): PoolStats;
 
   /**
-   * Takes nothing more, finishes what is in flight and what waits, waits for the clients that are lent,
-   * and closes all connections. The second call rejects with a {@link PoolError}.
+   * Rejects new queries, finishes those in flight and waiting, waits for clients that are checked out,
+   * and closes all connections. A second call rejects with a {@link PoolError}.
    */
   end(): Promise<void>;
   end(callback: Callback<[error?: Error | null]>): void;
 
-  /** {@link Pool.end}, or the wait for it if it was called; for `await using`. */
+  /** Calls {@link Pool.end}, or waits for it if it was called before; for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 
-  /** Listens to one of the {@link PoolEvents}. `once()`, `off()` and their kin: as in Node.js. */
+  /** Adds a listener for one of the {@link PoolEvents}. `once()`, `off()` and others are as in Node.js. */
   on<Event extends keyof PoolEvents>(event: Event, listener: Callback<PoolEvents[Event]>): this;
   /** @hidden as {@link Pool.on} */
   once<Event extends keyof PoolEvents>(event: Event, listener: Callback<PoolEvents[Event]>): this;
@@ -1197,18 +1197,18 @@ export class Pool extends EventEmitter {
 
 // --- Types -----------------------------------------------------------------------
 
-/** The two formats of the protocol. */
+/** The formats of values in the protocol. */
 export type TypeFormat = 'text' | 'binary';
 
-/** Makes a JavaScript value of what the server sent; never called for NULL. */
+/** Converts a value of the server to a JavaScript value. It is never called for NULL. */
 export type TypeParser<Input = string> = (value: Input) => any;
 
-/** Whatever has parsers: {@link types}, a {@link TypeOverrides}, a {@link Client} or your own. */
+/** An object with type parsers: {@link types}, a {@link TypeOverrides}, a {@link Client} or your own. */
 export interface TypeSource {
   getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
 }
 
-/** OIDs of the types that come with PostgreSQL, by name. */
+/** OIDs of PostgreSQL's built-in types, by name. */
 export interface TypeOids {
   readonly BOOL: number;
   readonly BYTEA: number;
@@ -1272,12 +1272,12 @@ export interface TypeOids {
   readonly REGROLE: number;
 }
 
-/** The parsers of the process: those of the package `pg-types`, which `pg` uses too. */
+/** The type parsers of the process: those of the package `pg-types`, which `pg` uses too. */
 export const types: {
   /**
-   * Results get text; a parser for `'binary'` is kept, but nothing calls it.
-   * @param parser null for none: the text itself
-   * @throws {TypeError} for an oid, format or parser that is none
+   * Parsers receive text. A parser for `'binary'` is stored, but never called.
+   * @param parser null: the text itself is returned
+   * @throws {TypeError} if the oid, format or parser is invalid
    */
   setTypeParser(oid: number, parser: TypeParser | null): void;
   setTypeParser(oid: number, format: 'text', parser: TypeParser | null): void;
@@ -1285,22 +1285,22 @@ export const types: {
   getTypeParser(oid: number, format?: TypeFormat): TypeParser<any>;
   readonly builtins: TypeOids;
   readonly arrayParser: {
-    /** @param transform for each element that is not NULL */
+    /** @param transform called for each element that is not NULL */
     create(text: string, transform?: TypeParser): { parse(): any[] };
   };
 };
 
-/** Parsers of its own first, then those of another source: for `types` in options and queries. */
+/** Overrides some type parsers of another source. Use it for `types` in options and queries. */
 export class TypeOverrides implements TypeSource {
-  /** @param userTypes what to ask for all others; default: {@link types} */
+  /** @param userTypes has the parsers that are not overridden. Default: {@link types} */
   constructor(userTypes?: TypeSource | null);
-  /** Its own parsers of text, by OID. */
+  /** The overriding parsers of text, by OID. */
   text: Record<number, TypeParser | null | undefined>;
-  /** Kept as in `pg`; nothing calls them. */
+  /** Stored as in `pg`, but never called. */
   binary: Record<number, TypeParser<Buffer> | null | undefined>;
-  /** Its own parsers of a format. Default: text. */
+  /** The overriding parsers of a format. Default: text. */
   getOverrides(format?: string): Record<number, TypeParser<any> | null | undefined>;
-  /** @param parser null returns to the parser underneath */
+  /** @param parser null removes it, so that the parser of the underlying source is used */
   setTypeParser(oid: number, parser: TypeParser | null): void;
   setTypeParser(oid: number, format: 'text', parser: TypeParser | null): void;
   setTypeParser(oid: number, format: 'binary', parser: TypeParser<Buffer> | null): void;
@@ -1309,19 +1309,19 @@ export class TypeOverrides implements TypeSource {
 
 // --- Quoting -----------------------------------------------------------------------
 
-/** The name in double quotes, for the places of SQL that take no parameter: names of tables and columns. */
+/** Quotes a name for SQL, in double quotes. Use it where SQL takes no parameter: names of tables and columns. */
 export function escapeIdentifier(name: string): string;
 
-/** The text as a string literal, for the places of SQL that take no parameter, such as those of DDL. */
+/** Quotes a text as a string literal. Use it where SQL takes no parameter, as in DDL. */
 export function escapeLiteral(text: string): string;
 
 // --- Errors ------------------------------------------------------------------------
 
 /**
  * What became of the query:
- * - not-run: nothing of it lasts. It was never sent, was skipped, or failed and was rolled back
- * - unknown: it was sent and the server's answer is incomplete or cannot be read. It may have been
- *   committed, so do not simply repeat it
+ * - not-run: it changed nothing. It was never sent, was skipped, or failed and was rolled back
+ * - unknown: it may have been committed, so do not simply repeat it. It was sent, and the answer is incomplete or cannot be
+ *   read; or it failed, and is not a statement that a rollback certainly undoes
  */
 export type Outcome = 'not-run' | 'unknown';
 
@@ -1339,42 +1339,45 @@ export class ConduitError extends Error {
   );
   /** SQLSTATE, the system's code (`ECONNREFUSED`), or `ERR_PG_CONDUIT_…`. */
   code: string | undefined;
-  /** What became of the query; of what is no query's error, `'not-run'`. */
+  /** What became of the query; `'not-run'` for errors that are not about a query. */
   outcome: Outcome;
-  /** The error underneath, if there is one. */
+  /** The original error, if there is one. */
   cause?: unknown;
-  /** More of what happened, if there is more. */
+  /** More about what happened, if there is more. */
   detail: string | undefined;
-  /** What to do, where that is known. */
+  /** What to do, if that is known. */
   hint: string | undefined;
-  /** Text of the query that it is about, with {@link ClientOptions.queryInErrors}. */
+  /** The text of the query, with {@link ClientOptions.queryInErrors}. */
   query?: string | undefined;
 }
 
-/** The value of an option is wrong, or what it asks for cannot be had. */
+/** The value of an option is wrong, or not supported. */
 export class OptionError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
   code: 'ERR_PG_CONDUIT_OPTION';
 }
 
-/** A query's text or parameter cannot be sent. */
+/** The text or a value of a query cannot be sent. */
 export class ParameterError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
   code: 'ERR_PG_CONDUIT_PARAMETER';
 }
 
-/** A statement that may not run where it was sent; the message says what to call instead. */
+/** The statement may not run here. The message names the call to use instead. */
 export class StatementRefusedError extends ConduitError {
   constructor(message: string);
   code: 'ERR_PG_CONDUIT_REFUSED';
 }
 
 /**
- * No connection could be made, or it was lost, or it is closed. `code` is the system's
- * (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …) where there is one, else
- * `ERR_PG_CONDUIT_TLS` if TLS, the certificates or the channel binding that were asked for could not be
- * had, `ERR_PG_CONDUIT_HOOK` if a password function, `onConnect` or `verify` has thrown something that
- * cannot be passed on itself, else `ERR_PG_CONDUIT_CONNECTION`. `cause` holds what was thrown, or the server's last words, if there were any.
+ * No connection could be made, or it was lost, or it is closed. `code` is one of:
+ * - the system's code, if there is one (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …), or the SQLSTATE with
+ *   which the server closed the connection
+ * - `ERR_PG_CONDUIT_TLS`: the requested TLS, certificates or channel binding were not possible
+ * - `ERR_PG_CONDUIT_HOOK`: a password function, `onConnect` or `verify` threw something that cannot be passed on
+ * - `ERR_PG_CONDUIT_CONNECTION`: otherwise
+ *
+ * `cause` is what was thrown, or the last error of the server, if there was one.
  */
 export class ConnectionError extends ConduitError {
   constructor(
@@ -1394,38 +1397,38 @@ export class ConnectionError extends ConduitError {
     },
   );
   code: string;
-  /** The system's number of it, negative, as in Node's own errors. */
+  /** The system's error number, negative, as in Node's own errors. */
   errno?: number | undefined;
-  /** What failed: `connect`, `read`, `write`, `getaddrinfo`. */
+  /** The call that failed: `connect`, `read`, `write`, `getaddrinfo`. */
   syscall?: string | undefined;
-  /** What was tried: an address, or the path of a unix socket. */
+  /** The address, or the path of the unix socket. */
   address?: string | undefined;
-  /** Of the address; a unix socket has none. */
+  /** The port; a unix socket has none. */
   port?: number | undefined;
-  /** What could not be found. */
+  /** The host name that could not be resolved. */
   hostname?: string | undefined;
-  /** Of each address, if there were several. */
+  /** One error for each address, if there were several. */
   errors?: Error[] | undefined;
 }
 
 /** Codes of a {@link TransactionError}. */
 export type TransactionErrorCode =
-  /** It was rolled back, since a statement has failed; see `cause`. */
+  /** The transaction was rolled back because a statement failed; see `cause`. */
   | 'ERR_PG_CONDUIT_TRANSACTION_ABORTED'
-  /** It has ended and takes no statements. */
+  /** The transaction has ended and accepts no statements. */
   | 'ERR_PG_CONDUIT_TRANSACTION_ENDED';
 
 /**
- * A transaction was rolled back though its function did not throw, or has ended. `outcome` is
- * `'not-run'`, unless BEGIN itself has failed.
+ * A transaction was rolled back although its function did not throw, or it has ended. `outcome` is
+ * `'not-run'`, unless BEGIN itself failed.
  */
 export class TransactionError extends ConduitError {
   code: TransactionErrorCode;
 }
 
 /**
- * The caller has given up waiting, by the query's `signal` (name `AbortError`, `cause` the signal's reason)
- * or its time limit. `outcome` is `'unknown'` when the server may be done with it, or still runs it.
+ * The query was aborted by its `signal` (`name` is `AbortError`, `cause` is the reason of the signal) or its time
+ * limit. `outcome` is `'unknown'` if the server may have finished it, or may still be running it.
  */
 export class QueryAbortedError extends ConduitError {
   code: 'ABORT_ERR' | 'ERR_PG_CONDUIT_QUERY_TIMEOUT';
@@ -1435,21 +1438,21 @@ export class QueryAbortedError extends ConduitError {
 export type PoolErrorCode =
   /** `end()` was called. */
   | 'ERR_PG_CONDUIT_POOL_ENDED'
-  /** As many are waiting as `maxWaiting` allows. */
+  /** `maxWaiting` queries are already waiting. */
   | 'ERR_PG_CONDUIT_POOL_FULL'
   /** The wait took longer than `connectionTimeoutMillis`. */
   | 'ERR_PG_CONDUIT_POOL_TIMEOUT'
-  /** Thrown by `release()`: it was called before. */
+  /** Thrown by `release()` if it was called before. */
   | 'ERR_PG_CONDUIT_RELEASED';
 
-/** The pool did not run it. */
+/** The pool did not run the query. */
 export class PoolError extends ConduitError {
   code: PoolErrorCode;
 }
 
 /**
- * A value that the server sent cannot be represented, or its parser threw (then `cause`). The query
- * itself was run, so `outcome` is `'unknown'`.
+ * A value of the result cannot be represented, or its parser threw (`cause`). The query
+ * itself ran, so `outcome` is `'unknown'`.
  */
 export class ResultError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
@@ -1459,31 +1462,31 @@ export class ResultError extends ConduitError {
 
 /**
  * Fields of the server's errors and notices, under their names in `pg` (PostgreSQL documentation, "Error and
- * Notice Message Fields"). Those that the server has not sent are undefined.
+ * Notice Message Fields"). Fields that the server did not send are undefined.
  */
 export interface ErrorFields {
-  /** `ERROR`, `FATAL`, `NOTICE`, …, perhaps translated. */
+  /** `ERROR`, `FATAL`, `NOTICE`, …; may be translated. */
   severity: string | undefined;
-  /** More of it, perhaps with values of the row. */
+  /** More details; may contain values of the row. */
   detail: string | undefined;
-  /** What to do, as the server sees it. */
+  /** A suggestion of the server what to do. */
   hint: string | undefined;
-  /** Position in the statement's text, in characters, from 1. */
+  /** Position in the text of the statement, in characters, starting with 1. */
   position: string | undefined;
   /** Position in `internalQuery`. */
   internalPosition: string | undefined;
-  /** A statement that a function has made. */
+  /** The text of a statement that a function ran. */
   internalQuery: string | undefined;
-  /** Where it happened: the stack of functions, or the line of a COPY. */
+  /** The context: the call stack of functions, or the line of a COPY. */
   where: string | undefined;
-  /** Of the table, the type or the constraint. */
+  /** The schema of the table, the type or the constraint. */
   schema: string | undefined;
   table: string | undefined;
   column: string | undefined;
   dataType: string | undefined;
-  /** The constraint that was violated: by it an application tells which rule it was. */
+  /** The name of the constraint that was violated. */
   constraint: string | undefined;
-  /** File, line and function of the server's source that has reported it. */
+  /** File, line and function in the source of the server that reported the error. */
   file: string | undefined;
   line: string | undefined;
   routine: string | undefined;
@@ -1492,27 +1495,27 @@ export interface ErrorFields {
 export interface DatabaseError extends ErrorFields {}
 
 /**
- * What the server said. `code` is the SQLSTATE (PostgreSQL documentation, appendix A), and `name` is
+ * An error that the server reported. `code` is the SQLSTATE (PostgreSQL documentation, appendix A), and `name` is
  * `'error'`, as in `pg`.
  */
 export class DatabaseError extends ConduitError {
   /** @param fields by the one-letter codes of the protocol: `{ S: 'ERROR', C: '23505', M: '…' }` */
   constructor(fields: Readonly<Record<string, string>>);
-  /** Bytes of the server's message, as in `pg`. */
+  /** Length of the server's message in bytes, as in `pg`. */
   length: number;
 }
 
 // --- The shape of `pg` -----------------------------------------------------------
 
-/** What `query()` of a client takes besides texts and configs, and returns. */
+/** An object that `query()` of a client accepts and returns, besides texts and configs. */
 export interface Submittable {
   /** Called by `query()` with {@link Client.connection}. */
   submit(connection: any): any;
 }
 
 /**
- * `Query` of `pg`, to be given to `query()` of a client: tells of its rows by events, or calls back.
- * {@link Streamable.stream} holds the server when nobody reads; this does not.
+ * `Query` of `pg`, an argument for `query()` of a client. It emits its rows as events, or calls a callback.
+ * Unlike {@link Streamable.stream}, it has no back-pressure.
  */
 export class Query<Row = any, Values = any> extends EventEmitter implements Submittable {
   constructor(
@@ -1532,11 +1535,11 @@ export class Query<Row = any, Values = any> extends EventEmitter implements Subm
   name?: string | undefined;
   /** Called by `query()` of a client. */
   submit(connection: any): Error | null;
-  /** One row, as it comes. */
+  /** A row has arrived. */
   on(event: 'row', listener: Callback<[row: Row, result: ResultBuilder<Row>]>): this;
-  /** All is there, and committed. */
+  /** The result is complete and committed. */
   on(event: 'end', listener: Callback<[result: ResultBuilder<Row>]>): this;
-  /** It has failed. */
+  /** The query failed. */
   on(event: 'error', listener: (error: Error) => void): this;
   /** @hidden as {@link Query.on} */
   once(event: 'row', listener: Callback<[row: Row, result: ResultBuilder<Row>]>): this;
@@ -1546,23 +1549,23 @@ export class Query<Row = any, Values = any> extends EventEmitter implements Subm
   once(event: 'error', listener: (error: Error) => void): this;
 }
 
-/** What {@link Query} takes. */
+/** The config of a {@link Query}. */
 export interface SubmittedConfig<Values = any> extends QueryConfig<Values> {
-  /** Rows that are asked for at a time; without it all of them. */
+  /** The number of rows to fetch at a time. Default: all. */
   rows?: number | undefined;
 }
 
-/** What the server says of its session when it is connected. */
+/** A parameter that the server reported for the session. */
 export interface ParameterStatus {
   parameterName: string;
   parameterValue: string;
 }
 
-/** `client.connection` of `pg`, as far as others look at it: the connection itself is libpq's. */
+/** `client.connection` of `pg`, as far as other packages use it. The actual connection belongs to libpq. */
 export class Connection extends EventEmitter {
-  /** Texts of what submittables have prepared, by their names. */
+  /** The texts of statements that submittables have prepared, by name. */
   parsedStatements: Record<string, string>;
-  /** The server has told a parameter of the session. */
+  /** The server has reported a parameter of the session. */
   on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
   /** @hidden as {@link Connection.on} */
   once(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
@@ -1572,7 +1575,7 @@ export class Connection extends EventEmitter {
   once(event: string | symbol, listener: (...args: any[]) => void): this;
 }
 
-/** {@link ClientOptions} that count for whoever says nothing else, set for the whole process. */
+/** Defaults of {@link ClientOptions} for the whole process. */
 export interface Defaults {
   [name: string]: any;
   /** `localhost`. */
@@ -1581,20 +1584,20 @@ export interface Defaults {
   port: number;
   /** 10. */
   max: number;
-  /** Dates are sent in UTC, and not in the time zone of the process. Default: false. */
+  /** Dates are sent in UTC, not in the time zone of the process. Default: false. */
   parseInputDatesAsUTC?: boolean | undefined;
-  /** Only to be set: `true` makes numbers of `bigint` for everybody. See {@link ClientOptions.int8}. */
+  /** Write-only: `true` returns `bigint` as numbers, in the whole process. See {@link ClientOptions.int8}. */
   parseInt8?: boolean | undefined;
 }
 
-/** As in `pg`: {@link Defaults} of the process. What the environment says wins over them. */
+/** The {@link Defaults} of the process, as in `pg`. Environment variables override them. */
 export const defaults: Defaults;
 
-/** What `pg` has under this name and in `pg/lib/utils`. */
+/** The functions of `pg.utils` and `pg/lib/utils`. */
 export const utils: {
-  /** What a value becomes on its way to the server. */
+  /** Converts a value to what is sent to the server. */
   prepareValue(value: unknown): string | Buffer | null;
-  /** The arguments of `query()` as one object. */
+  /** Combines the arguments of `query()` in one object. */
   normalizeQueryConfig(
     config: string | QueryConfig,
     values?: readonly unknown[] | QueryCallback,
@@ -1628,7 +1631,7 @@ export type QueryResultRow = Record<string, any>;
 export type QueryResultBase = Omit<Result, 'rows'>;
 /** As in `@types/pg`. */
 export type QueryConfigValues<T> = T extends any[] ? T : never;
-/** What {@link Client.getTransactionStatus} returns, under its name in `@types/pg`. */
+/** Returned by {@link Client.getTransactionStatus}, under its name in `@types/pg`. */
 export type TransactionStatus = 'I' | 'T' | 'E' | null;
-/** What listeners of {@link Query} get, under its name in `@types/pg`. */
+/** The result that listeners of {@link Query} get, under its name in `@types/pg`. */
 export type ResultBuilder<Row = any> = Result<Row> & { addRow(row: Row): void };

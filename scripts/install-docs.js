@@ -1,8 +1,8 @@
 'use strict';
 
-// How README.md and docs/getting-started.md tell people to install the driver, which differs until it is in npm's
-// registry. For a release: IS_PUBLISHED = true, then `node scripts/install-docs.js`, which rewrites the parts of the
-// pages between their marks. test/project/documentation.test.js compares them, release-check.js asks for the constant.
+// The install instructions of README.md, docs/getting-started.md and docs/compatibility.md. They differ until the package
+// is in npm's registry. For a release: IS_PUBLISHED = true, then `node scripts/install-docs.js`, which rewrites the parts
+// of the pages between their marks. test/project/documentation.test.js compares them, release-check.js asks for the constant.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -19,20 +19,37 @@ const inPlaceOfPg = (specifier) => `\`\`\`json
 { "dependencies": { "pg": "${specifier}" } }
 \`\`\``;
 
+/** The same, for the tools in node_modules too. @param {string} specifier */
+const inPlaceOfAllPg = (specifier) => `\`\`\`json
+{
+  "dependencies": { "pg": "${specifier}" },
+  "overrides": { "pg": "$pg" }
+}
+\`\`\``;
+
+const FROM_FILE = `file:../pg-conduit/${TARBALL}`;
+const FROM_REGISTRY = `npm:pg-conduit@^${version}`;
+
 /** By the name of a part: what it says before and after the first release. */
 const PARTS = {
   'in the place of pg': {
-    before: `${inPlaceOfPg(`file:../pg-conduit/${TARBALL}`)}
+    before: `${inPlaceOfPg(FROM_FILE)}
 
-(The file is [made in a checkout](#install), in less than a minute.)`,
-    after: inPlaceOfPg(`npm:pg-conduit@^${version}`),
+(Until the package is published, [build this file in a checkout](#install). It takes less than a minute.)`,
+    after: inPlaceOfPg(FROM_REGISTRY),
+  },
+  overrides: {
+    before: `${inPlaceOfAllPg(FROM_FILE)}
+
+(The package is not published yet: [getting started](getting-started.md#install) shows how to build this file in a checkout.)`,
+    after: inPlaceOfAllPg(FROM_REGISTRY),
   },
   status: {
-    before: `**Status: ${version}, not published yet.** What it does not do is said [below](#what-it-does-not-do).`,
-    after: `**Status: ${version}.** What it does not do is said [below](#what-it-does-not-do).`,
+    before: `**Status: ${version}, not published yet.** Known limits are listed [below](#what-it-does-not-do).`,
+    after: `**Status: ${version}.** Known limits are listed [below](#what-it-does-not-do).`,
   },
   install: {
-    before: `The package is not published yet. A checkout makes it, for machines like the one that it is made on:
+    before: `The package is not published yet. A checkout builds it, for machines like the one that it is built on:
 
 \`\`\`sh
 npm install && npm pack                  # in a checkout: ${TARBALL}
@@ -44,7 +61,7 @@ npm install pg-conduit
   },
 };
 
-const PAGES = ['README.md', 'docs/getting-started.md'];
+const PAGES = ['README.md', 'docs/getting-started.md', 'docs/compatibility.md'];
 
 /**
  * @param {string} text of a page

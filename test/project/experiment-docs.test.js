@@ -154,8 +154,13 @@ describe('npm run docs:figures', () => {
       it(`says ${text} of ${throughputRatio} and ${cpuRatio}: never more than was measured`, () => {
         const filled = fillFactors(page, [madeUpRun({ throughputRatio, cpuRatio })]);
         assert.ok(filled.includes(`| 256 callers, one connection | ${text} | ${text} |`), filled);
-        assert.ok(filled.includes('| beside `pg` 8.23 | beside `postgres` 8.23 |'), filled);
-        assert.ok(filled.includes('By `npm run bench -- --rounds 3`: medians of 3 rounds, '));
+        assert.ok(
+          filled.includes('| compared with `pg` 8.23 | compared with `postgres` 8.23 |'),
+          filled,
+        );
+        assert.ok(
+          filled.includes('Measured by `npm run bench -- --rounds 3`: medians of 3 rounds, '),
+        );
         assert.match(filled, /^before\n[^]*\nafter$/);
       });
     }
