@@ -2,4 +2,4 @@
 
 // `pg/lib/utils`.
 
-module.exports = require('../pg').utils;
+module.exports = require('../pg/utils');
