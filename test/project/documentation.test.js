@@ -23,6 +23,13 @@ const REFUSED = [
 
 const SCRIPTS = require('../../package.json').scripts;
 
+/** What the pages that tell how to install it have after the first release. @type {Record<string, RegExp>} */
+const RELEASED = {
+  'README.md': /^npm install pg-conduit$[^]*"pg": "npm:pg-conduit@/m,
+  'docs/getting-started.md': /^npm install pg-conduit$/m,
+  'docs/compatibility.md': /"pg": "npm:pg-conduit@/,
+};
+
 /** Those that have links, and nothing else that is tested. */
 const OTHERS = ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md'];
 
@@ -80,13 +87,18 @@ describe('the documentation', function () {
       const text = read(page);
       assert.equal(text, fill(text), `${page}: run \`node scripts/install-docs.js\``);
       const released = fill(text, true);
-      assert.match(released, /^npm install pg-conduit$|"npm:pg-conduit@/m, page);
+      assert.match(released, RELEASED[page], page);
       assert.doesNotMatch(released, /\.tgz|not published/, page);
       // And back: nothing but what is between the marks has changed.
       assert.equal(fill(released, false), fill(text, false));
     }
     const text = PAGES_OF_INSTALLING.map(read).join('\n');
     for (const name of Object.keys(PARTS)) assert.ok(text.includes(`<!-- ${name} -->`), name);
+    const known = `<!-- (?:${Object.keys(PARTS).join('|')}) -->\n`;
+    assert.equal(
+      [...text.matchAll(/<!-- end -->/g)].length,
+      [...text.matchAll(new RegExp(known, 'g'))].length,
+    );
   });
 
   it('has pictures and links on its first page that npm shows, too', () => {
