@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capabilities.h"
+#include "client_encoding.h"
 #include "pg_error.h"
 
 namespace pg_conduit {

@@ -1,44 +1,18 @@
 // See pipeline.h.
 #include "pipeline.h"
 
-#include <openssl/rand.h>
 #include <openssl/ssl.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "capabilities.h"
+#include "client_encoding.h"
+#include "command_tag.h"
 #include "pg_error.h"
 
 namespace pg_conduit {
 
 namespace {
-
-// Names are numbers that a connection never uses twice, behind a prefix that no other
-// connection has: a pooler may give a session of the server to one after the
-// other, and a name that meant something else there would run the wrong text.
-// An identifier that needs no quotes, for DEALLOCATE.
-struct StatementName {
-  StatementName(std::string_view prefix, int32_t statement) {
-    char* const end = std::copy(prefix.begin(), prefix.end(), text);
-    // Without a sign, which would need quotes, when they have come past 2^31.
-    *std::to_chars(end, text + sizeof(text) - 1, static_cast<uint32_t>(statement)).ptr = '\0';
-  }
-  char text[32];
-};
-
-// "pgc_", 50 random bits and "_"; nothing if there are none to be had.
-std::string MakeNamePrefix() {
-  constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
-  unsigned char random[10] = {};
-  if (RAND_bytes(random, sizeof(random)) != 1) return {};
-  std::string prefix = "pgc_";
-  for (const unsigned char each : random) prefix += kAlphabet[each % kAlphabet.size()];
-  return prefix + '_';
-}
 
 // Rows that are decoded together: few enough not to hold up the event loop,
 // enough for what each PGresult costs.
@@ -47,38 +21,13 @@ constexpr int kChunkRows = 256;
 // More than it takes to empty a socket's buffer.
 constexpr int kMaxLastReads = 4096;
 
-struct KnownTag {
-  std::string_view word;
-  CommandTag tag;
-};
-
-constexpr KnownTag kKnownTags[] = {
-    {"SELECT ", CommandTag::kSelect}, {"INSERT 0 ", CommandTag::kInsert},
-    {"UPDATE ", CommandTag::kUpdate}, {"DELETE ", CommandTag::kDelete},
-    {"MERGE ", CommandTag::kMerge},
-};
-
 bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
 
 }  // namespace
 
-bool SpeaksUtf8(const PGconn* conn) {
-  static const int kUtf8 = pg_char_to_encoding("UTF8");
-  static const int kSqlAscii = pg_char_to_encoding("SQL_ASCII");
-  const int encoding = PQclientEncoding(conn);
-  if (encoding == kUtf8 || PQparameterStatus(conn, "client_encoding") == nullptr) return true;
-  // Of such a database nobody knows better; what is no UTF-8 becomes U+FFFD.
-  const char* database = PQparameterStatus(conn, "server_encoding");
-  return encoding == kSqlAscii && database != nullptr && std::strcmp(database, "SQL_ASCII") == 0;
-}
-
 Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
                    std::shared_ptr<TlsFiles> files)
-    : context_(context),
-      id_(id),
-      conn_(std::move(conn)),
-      files_(std::move(files)),
-      name_prefix_(MakeNamePrefix()) {
+    : context_(context), id_(id), conn_(std::move(conn)), files_(std::move(files)) {
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
 }
 
@@ -90,7 +39,7 @@ Pipeline::~Pipeline() {
 
 bool Pipeline::Start(bool loop_ref, std::string* message) {
   loop_ref_ = loop_ref;
-  if (name_prefix_.empty()) {
+  if (!names_.ok()) {
     *message = "OpenSSL has no random numbers to name prepared statements by";
     return false;
   }
@@ -155,23 +104,22 @@ void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
 void Pipeline::SendParse(int32_t slot, int32_t statement, const char* text) {
   if (!CanSend(slot)) return;
   ++counters_.parses;
-  Sent(PQsendPrepare(conn_.get(), StatementName(name_prefix_, statement).text, text, 0, nullptr),
-       Phase::kParse, slot, 0);
+  Sent(PQsendPrepare(conn_.get(), names_.Get(statement).text, text, 0, nullptr), Phase::kParse,
+       slot, 0);
 }
 
 void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement,
                            const ParamArrays& params) {
   if (!CanSend(slot)) return;
   ++counters_.queries;
-  Sent(PQsendQueryPrepared(conn_.get(), StatementName(name_prefix_, statement).text, params.count,
-                           params.values, params.lengths, params.formats,
-                           (flags & kFlagBinary) != 0 ? 1 : 0),
+  Sent(PQsendQueryPrepared(conn_.get(), names_.Get(statement).text, params.count, params.values,
+                           params.lengths, params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
        Phase::kExecute, slot, flags);
 }
 
 void Pipeline::SendClose(int32_t slot, int32_t statement) {
   if (!CanSend(slot)) return;
-  const StatementName name(name_prefix_, statement);
+  const StatementName name = names_.Get(statement);
   if (kHasClosePrepared) {
     Sent(SendClosePrepared(conn_.get(), name.text), Phase::kClose, slot, 0);
     return;
@@ -225,8 +173,8 @@ void Pipeline::RequestCancel() {
 
 void Pipeline::OnSocketEvent(int status, int events) {
   if (status < 0) {
-    // The watcher has stopped, so that what has arrived before the connection was
-    // reset must be read now; then libpq reads the reason (libuv knows none).
+    // The watcher has stopped: read now what arrived before the connection was reset.
+    // Then libpq finds the reason, which libuv does not know.
     for (int reads = 0; reads < kMaxLastReads && reading_ && !lost(); ++reads) Consume();
     Lose(uv_strerror(status));
     return;
@@ -338,17 +286,17 @@ void Pipeline::TakeResult(ResultPtr result) {
         return;
       }
       context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
-      has_tag = TakeCommandTag(result.get(), head.slot);
-      // Of rows in chunks it is the last chunk that has it, or what comes behind it.
+      has_tag = PushCommandTag(result.get(), head.slot, delivery);
+      // Of rows in chunks the last chunk has the tag, or the result behind it.
       head.completed = has_tag || was_completed;
-      // These do not come in chunks, and the next rows would be taken for theirs.
+      // Here rows do not come in chunks, and those of the next statement would be taken for these.
       if (!has_tag && head.phase == Phase::kSimple) Lose(kMismatch);
       break;
     case PGRES_COMMAND_OK:
       if (head.phase == Phase::kParse) {
         delivery->Push(Event::kParsed, head.slot);
-      } else if (HasRows(head.phase) && !TakeCommandTag(result.get(), head.slot)) {
-        // Somebody waits for a result, whatever it is called.
+      } else if (HasRows(head.phase) && !PushCommandTag(result.get(), head.slot, delivery)) {
+        // No tag, but somebody waits for the result.
         delivery->Push(Event::kCompleteOther, head.slot);
         delivery->PushText("");
       }
@@ -360,7 +308,7 @@ void Pipeline::TakeResult(ResultPtr result) {
     case PGRES_NONFATAL_ERROR:
     case PGRES_BAD_RESPONSE:
       if (head.slot == kNoSlot) {
-        // The server's last words, though nobody has asked.
+        // Of a Sync that nobody waits for: the server says why it ends the session.
         ReceiveNotice(this, result.get());
         break;
       }
@@ -403,45 +351,17 @@ void Pipeline::TakeSync() {
     return;
   }
   const int32_t slot = fifo_.front().slot;
-  const int32_t cost = CostMicros(fifo_.front().sent_at);
+  const int32_t cost = TakeCost(fifo_.front().sent_at);
   fifo_.pop_front();
   if (slot != kNoSlot) context_.delivery->Push(Event::kSync, slot, transaction, cost);
 }
 
-// What the server had to do for what this Sync ends: since it had it, and had
-// done with what came before.
-int32_t Pipeline::CostMicros(uint64_t sent_at) {
-  const LoopTurn::Arrival& arrival = context_.turn->arrival();
-  const uint64_t took = arrival.latest - sent_at;
-  if (took < round_trip_) {
-    round_trip_ = took;
-    context_.delivery->Push(Event::kRoundTrip, id_, std::min<uint64_t>(took / 1000, INT32_MAX));
+int32_t Pipeline::TakeCost(uint64_t sent_at) {
+  const ServerClock::SyncTime time = clock_.TakeSync(sent_at, context_.turn->arrival());
+  if (time.round_trip_micros >= 0) {
+    context_.delivery->Push(Event::kRoundTrip, id_, time.round_trip_micros);
   }
-  const uint64_t begun_at = std::max(sent_at + round_trip_, last_sync_at_);
-  last_sync_at_ = std::max(last_sync_at_, arrival.earliest);
-  last_sync_seen_at_ = arrival.latest;
-  if (arrival.earliest <= begun_at) return 0;
-  const uint64_t micros = (arrival.earliest - begun_at) / 1000;
-  return static_cast<int32_t>(std::min<uint64_t>(micros, INT32_MAX));
-}
-
-bool Pipeline::TakeCommandTag(const PGresult* result, int32_t slot) {
-  // PQcmdStatus takes a non-const result but does not change it.
-  const std::string_view text = PQcmdStatus(const_cast<PGresult*>(result));
-  if (text.empty()) return false;
-  for (const KnownTag& known : kKnownTags) {
-    if (text.substr(0, known.word.size()) != known.word) continue;
-    uint64_t rows = 0;
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + known.word.size(), end, rows);
-    if (parsed.ec != std::errc() || parsed.ptr != end) break;
-    context_.delivery->Push(Event::kComplete, slot, known.tag, static_cast<uint32_t>(rows),
-                            static_cast<uint32_t>(rows >> 32));
-    return true;
-  }
-  context_.delivery->PushWithText(Event::kCompleteOther, slot);
-  context_.delivery->PushText(text);
-  return true;
+  return time.cost_micros;
 }
 
 void Pipeline::TakeNotifications() {

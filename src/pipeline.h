@@ -24,7 +24,9 @@
 #include "libpq_ptr.h"
 #include "loop_turn.h"
 #include "row_writer.h"
+#include "server_clock.h"
 #include "socket_watcher.h"
+#include "statement_names.h"
 #include "wire_format.h"
 
 namespace pg_conduit {
@@ -58,13 +60,6 @@ struct ParamArrays {
 // Why a connection cannot be trusted with another query, or another value.
 constexpr char kMismatch[] = "the server's answers do not match what was sent";
 constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody asked for";
-constexpr char kOtherEncoding[] =
-    "the server's client_encoding is not UTF8 any more, and texts would be misread on both sides: "
-    "leave it as it is";
-
-// False when the session has been brought to another client_encoding. A server
-// that tells none is believed.
-bool SpeaksUtf8(const PGconn* conn);
 
 // Of a Sync that nobody waits for.
 constexpr int32_t kNoSlot = -1;
@@ -123,7 +118,7 @@ class Pipeline final : public SocketWatcher::Owner {
   std::optional<Head> head() const {
     if (fifo_.empty()) return std::nullopt;
     const Pending& first = fifo_.front();
-    return Head{first.slot, std::max(first.sent_at, last_sync_seen_at_)};
+    return Head{first.slot, std::max(first.sent_at, clock_.last_sync_seen_at())};
   }
 
   bool lost() const { return conn_ == nullptr; }
@@ -154,11 +149,10 @@ class Pipeline final : public SocketWatcher::Owner {
   bool TakeCopyData();
   void NotifyDrained();
   void TakeResult(ResultPtr result);
-  // False when there is none.
-  bool TakeCommandTag(const PGresult* result, int32_t slot);
   void TakeSync();
   void SendProbe();
-  int32_t CostMicros(uint64_t sent_at);
+  // The server's work for what the Sync at the head ends, in microseconds.
+  int32_t TakeCost(uint64_t sent_at);
   void TakeNotifications();
   void Consume();
   bool Watch();
@@ -168,16 +162,12 @@ class Pipeline final : public SocketWatcher::Owner {
   int32_t id_;
   ConnPtr conn_;  // null once the connection is lost
   std::shared_ptr<TlsFiles> files_;
-  const std::string name_prefix_;  // of its prepared statements
+  StatementNames names_;
   std::unique_ptr<SocketWatcher> watcher_;
   std::deque<Pending> fifo_;
   PipelineCounters counters_;
-  // The shortest time between a Sync and its answer, in nanoseconds: what the
-  // way takes, and not the server's work.
-  uint64_t round_trip_ = UINT64_MAX;
-  uint64_t last_sync_at_ = 0;       // when the last Sync arrived, at the earliest
-  uint64_t last_sync_seen_at_ = 0;  // and when it was read
-  bool has_unasked_ = false;        // see IsUnaskedAnswer
+  ServerClock clock_;
+  bool has_unasked_ = false;  // see IsUnaskedAnswer
   bool flush_requested_ = false;
   bool want_writable_ = false;
   bool loop_ref_ = true;

@@ -38,7 +38,7 @@ void Pipeline::EndSimple() {
     return;
   }
   const int32_t slot = fifo_.front().slot;
-  const int32_t cost = CostMicros(fifo_.front().sent_at);
+  const int32_t cost = TakeCost(fifo_.front().sent_at);
   fifo_.pop_front();
   copy_ = CopyState::kNone;
   if (PQenterPipelineMode(conn_.get()) != 1) {

@@ -1,13 +1,15 @@
 'use strict';
 
-// COPY: its two directions as streams of bytes (copy.js), and rows of values into a table (rows.js), in the
-// binary format where the types allow it.
+// COPY: as a query (query.js), with a stream of bytes in each direction (from.js, to.js); and rows of values into a
+// table (rows.js), in the binary format where the types allow it.
 
-const { CopyFrom, CopyTo, readCopy } = require('./copy');
+const { CopyFrom } = require('./from');
+const { readCopy } = require('./query');
 const { copyRows } = require('./rows');
+const { CopyTo } = require('./to');
 
 /**
- * @typedef {import('./copy').CopyQuery} CopyQuery
+ * @typedef {import('./query').CopyQuery} CopyQuery
  */
 
 module.exports = { CopyFrom, copyRows, CopyTo, readCopy };

@@ -10,12 +10,13 @@ const { escapeIdentifier, escapeLiteral, ParameterError } = require('../base');
 const { OwnQuery } = require('../connection');
 const { OWN_DEFAULTS } = require('../query');
 const { Result } = require('../rows');
-const { BinaryRows, TRAILER, findEncoders } = require('./binary');
-const { CopyQuery } = require('./copy');
+const { BinaryRows, TRAILER } = require('./binary');
+const { findEncoders } = require('./binary-encoders');
+const { CopyQuery } = require('./query');
 const { TextRows } = require('./text');
 
 /**
- * @typedef {import('./copy').CopyFrom} CopyFrom
+ * @typedef {import('./from').CopyFrom} CopyFrom
  * @typedef {import('../query').Query} Query
  *
  * Who has the connection.
@@ -39,7 +40,7 @@ const CHUNK_BYTES = 1 << 17;
  * text, if describe() does not say better.
  */
 class CopyRowsQuery extends CopyQuery {
-  /** @type {import('./binary').Encoder[] | undefined} of the binary COPY, if there is one */
+  /** @type {import('./binary-encoders').Encoder[] | undefined} of the binary COPY, if there is one */
   encoders = undefined;
   /** OIDs of the columns' types, where they are known. @type {readonly (number | undefined)[]} */
   columnTypes = [];
@@ -169,8 +170,10 @@ class RowWriter {
   add(row) {
     const { length } = this.#names;
     if (!Array.isArray(row) || row.length !== length) {
-      const what = Array.isArray(row) ? `has ${row.length} values` : 'is no array';
-      throw new ParameterError(`row ${this.#count} ${what}: it takes ${length}, one a column`);
+      const what = Array.isArray(row) ? `it has ${row.length}` : 'it is not an array';
+      throw new ParameterError(
+        `row ${this.#count} must have ${length} values, one for each column: ${what}`,
+      );
     }
     if (!this.#write(row)) return this.#goOnAsText(row);
     ++this.#count;

@@ -1,7 +1,7 @@
 'use strict';
 
 // What the value of an option must be, each as a function that gives the value or throws. A leaf,
-// used by options.js.
+// used by options.js and settings.js.
 
 const { OptionError } = require('../base');
 
@@ -44,6 +44,11 @@ function limit(value, name) {
   return value === Infinity ? Infinity : integer(0)(value, name);
 }
 
+/** @type {Check} `pg` takes false for no limit */
+function millisOrFalse(value, name) {
+  return value === false ? 0 : integer(0)(value, name);
+}
+
 /** @type {Check} */
 function boolean(value, name) {
   if (typeof value !== 'boolean') refuse(name, 'true or false', value);
@@ -81,4 +86,14 @@ function typeSource(value, name) {
   return value;
 }
 
-module.exports = { boolean, callable, integer, limit, oneOf, refuse, string, typeSource };
+module.exports = {
+  boolean,
+  callable,
+  integer,
+  limit,
+  millisOrFalse,
+  oneOf,
+  refuse,
+  string,
+  typeSource,
+};

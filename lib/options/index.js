@@ -1,14 +1,15 @@
 'use strict';
 
-// What users pass to Client and Pool, checked, and turned into keywords of libpq and settings of our own.
+// What users pass to Client and Pool, checked, and turned into keywords of libpq and the driver's own settings.
 
 const { defaults } = require('./defaults');
-const { DISCARD_ALL, libpqKeywords, parseOptions } = require('./options');
+const { libpqKeywords, parseOptions } = require('./options');
 const { toParameters } = require('./pg-parameters');
+const { DISCARD_ALL } = require('./settings');
 
 /**
- * @typedef {import('./options').AskPassword} AskPassword
- * @typedef {import('./options').Settings} Settings
+ * @typedef {import('./settings').AskPassword} AskPassword
+ * @typedef {import('./settings').Settings} Settings
  */
 
 module.exports = { defaults, DISCARD_ALL, libpqKeywords, parseOptions, toParameters };

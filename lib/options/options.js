@@ -1,135 +1,23 @@
 'use strict';
 
-// What users pass to Client and Pool: checked here, and turned into keywords for libpq and settings
-// of our own. What they leave out is in the environment, which libpq reads, or in `defaults` of `pg`.
-// Called by client.js and pool.js.
+// Reads what users pass to Client and Pool, into keywords for libpq and the driver's own settings (settings.js). Options
+// that they leave out come from the environment, most of which libpq reads, and from `defaults` (defaults.js).
+// Called by client.js, for clients and pools.
 
 const { OptionError } = require('../base');
 const { binding } = require('../native');
-const { asText, FetchedTypes, types } = require('../rows');
-const {
-  boolean,
-  callable,
-  integer,
-  limit,
-  oneOf,
-  refuse,
-  string,
-  typeSource,
-} = require('./checks');
+const { asText, FetchedTypes } = require('../rows');
+const { boolean, integer, millisOrFalse, oneOf, refuse, string } = require('./checks');
 const { parseConnectionString } = require('./connection-string');
 const { changedDefaults } = require('./defaults');
+const { SETTINGS } = require('./settings');
 const { NO_VERIFY, applyTls } = require('./tls');
 const { warnOfUnknown } = require('./unknown');
 
 /**
- * @typedef {object} Settings
- * @property {Record<string, string>} conninfo keywords and values for libpq
- * @property {Record<string, number>} serverSettings those that `pg` has options for
- * @property {import('./tls').TlsSettings} tls what libpq has no keywords for
- * @property {AskPassword | undefined} password asked at each connect
- * @property {number} connectionTimeoutMillis 0: no limit
- * @property {number} connectTimeoutSeconds for each address, 0: no limit
- * @property {import('../rows').TypeSource} types
- * @property {'string' | 'number' | 'bigint'} int8
- * @property {'date' | 'string'} date
- * @property {'date' | 'string'} timestamp
- * @property {'number' | 'string'} numericArrays
- * @property {boolean} fetchTypes
- * @property {import('../rows').FetchedTypes | undefined} fetchedTypes those of fetchTypes
- * @property {number} scramMaxIterations 0: no limit
- * @property {boolean} namedParameters
- * @property {boolean} queryInErrors
- * @property {boolean} prepare
- * @property {number} prepareThreshold
- * @property {number} statementCacheSize
- * @property {number} statementCacheBytes
- * @property {number} statementMaxAgeSeconds Infinity: no limit
- * @property {number} query_timeout ms, 0: no limit
- * @property {number} max connections
- * @property {number} min
- * @property {number} maxInFlight
- * @property {number} maxWaiting
- * @property {'off' | 'reads' | 'all'} syncGroup
- * @property {number} idleTimeoutMillis
- * @property {number} maxUses
- * @property {number} maxLifetimeSeconds
- * @property {boolean} allowExitOnIdle
- * @property {number} leakWarningMillis 0: no warning
- * @property {string} resetQuery '': none
- * @property {Record<string, any> | undefined} replicas options of the pool that reads
- * @property {number} catchUpMillis
- * @property {boolean} wantsWriter a connection that cannot write is not what was asked for
- * @property {((client: any) => unknown) | undefined} onConnect awaited before others have the connection
- * @property {((client: any, callback: (error?: any) => void) => void) | undefined} verify the same
- * @property {((message: string, ...more: any[]) => void) | undefined} log
- * @property {PromiseConstructor | undefined} Promise
- * @property {(new (config: any) => any) | undefined} Client
- * @property {boolean} losesStatements a pooler was found that does not know prepared statements
- * @property {((side: object) => any) | undefined} [makeClient] set by a pool
- *   whose clients are of a class of the user's
- *
- * @typedef {(parameters: object) =>
- *   string | null | undefined | Promise<string | null | undefined>} AskPassword
+ * @typedef {import('./settings').Settings} Settings
  * @typedef {import('./checks').Check} Check
  */
-
-/** What a session that was changed is reset by, unless the user knows better. */
-const DISCARD_ALL = 'DISCARD ALL';
-
-/** @type {Check} 0 is none; of `maxUses` to `pg`, too */
-const orNever = (value, name) => limit(value, name) || Infinity;
-
-/** @type {Check} `pg` takes false for none */
-const millisOrFalse = (value, name) => (value === false ? 0 : integer(0)(value, name));
-
-/** @type {Check} where to connect, and what else is different there */
-const place = (value, name) => {
-  if (typeof value === 'string') return { connectionString: value };
-  if (typeof value !== 'object') refuse(name, 'a connection string or options', value);
-  return value;
-};
-
-/**
- * Settings of our own: check and default.
- * @type {Record<string, { check: Check, default?: unknown }>}
- */
-const SETTINGS = {
-  connectionTimeoutMillis: { check: integer(0), default: 0 },
-  types: { check: typeSource, default: types },
-  int8: { check: oneOf('string', 'number', 'bigint'), default: 'string' },
-  date: { check: oneOf('date', 'string'), default: 'date' },
-  timestamp: { check: oneOf('date', 'string'), default: 'date' },
-  numericArrays: { check: oneOf('number', 'string'), default: 'number' },
-  fetchTypes: { check: boolean, default: false },
-  scramMaxIterations: { check: integer(0), default: 100000 },
-  namedParameters: { check: boolean, default: false },
-  queryInErrors: { check: boolean, default: false },
-  prepare: { check: boolean, default: true },
-  prepareThreshold: { check: integer(1), default: 2 },
-  statementCacheSize: { check: integer(0, 100000), default: 256 },
-  statementCacheBytes: { check: integer(0), default: 1 << 20 },
-  statementMaxAgeSeconds: { check: orNever, default: 30 },
-  query_timeout: { check: millisOrFalse, default: 0 },
-  max: { check: integer(1, 10000), default: 10 },
-  min: { check: integer(0, 10000), default: 0 },
-  maxInFlight: { check: integer(1), default: 1024 },
-  maxWaiting: { check: limit, default: Infinity },
-  syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
-  idleTimeoutMillis: { check: integer(0), default: 10000 },
-  maxUses: { check: orNever, default: Infinity },
-  maxLifetimeSeconds: { check: integer(0), default: 0 },
-  allowExitOnIdle: { check: boolean, default: false },
-  leakWarningMillis: { check: integer(0), default: 0 },
-  resetQuery: { check: string, default: DISCARD_ALL },
-  replicas: { check: place },
-  catchUpMillis: { check: integer(0), default: 1000 },
-  onConnect: { check: callable },
-  verify: { check: callable },
-  log: { check: callable },
-  Promise: { check: callable },
-  Client: { check: callable },
-};
 
 /** Server settings that `pg` takes as options; they travel in libpq's `options`. */
 const SERVER_SETTINGS = [
@@ -141,10 +29,10 @@ const SERVER_SETTINGS = [
 /** Names of `pg` and the keyword of libpq that they stand for. @type {Record<string, string>} */
 const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
 
-/** What `pg` is told to do, and we do anyway, or cannot and need not. @type {Record<string, Check>} */
+/** Options of `pg` that change nothing here: checked and ignored. @type {Record<string, Check>} */
 const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean };
 
-/** What would go wrong if it were passed over. @type {Record<string, string>} */
+/** Options of `pg` that must not be ignored, and why they cannot be had. @type {Record<string, string>} */
 const IMPOSSIBLE = {
   stream:
     'libpq makes its own socket: give the address of a proxy or tunnel in host and port, or the ' +
@@ -155,13 +43,13 @@ const IMPOSSIBLE = {
 
 const libpqKeywords = new Set(binding.conninfoKeywords());
 const libpqVariables = Object.entries(binding.conninfoVariables())
-  // The encoding is ours to set.
+  // The driver sets the encoding itself.
   .filter(([keyword]) => keyword !== 'client_encoding');
 
 /** @type {Record<string, (value: any, target: Target) => void>} */
 const SPECIAL = {
   port(value, { conninfo }) {
-    // What `Number(undefined)` gives counts as nothing, as in `pg`.
+    // NaN, which `Number(undefined)` gives, counts as left out, as in `pg`.
     if (!Number.isNaN(value)) conninfo.port = checkPorts(value);
   },
   password(value, { conninfo, settings }) {
@@ -228,8 +116,8 @@ const TAKEN = [...KNOWN].filter((name) => !Object.hasOwn(IMPOSSIBLE, name));
 
 /**
  * @param {object} config
- * @returns {Record<string, any>} its own properties, and those that it hides or inherits, as a
- *   password may be
+ * @returns {Record<string, any>} its own properties, and those options that are inherited or not enumerable, as
+ *   a password may be
  */
 function readConfig(config) {
   const options = /** @type {Record<string, any>} */ ({ ...config });
@@ -285,9 +173,9 @@ function parseOptions(config) {
   return settings;
 }
 
-/** @param {Record<string, any>} options gets what they leave to `defaults` */
+/** @param {Record<string, any>} options gets the values of `defaults` for those that are left out */
 function addDefaults(options) {
-  // What a service file says, only libpq knows.
+  // Only libpq reads the service file.
   const isService = Boolean(options.service ?? process.env.PGSERVICE);
   for (const [name, value] of Object.entries(changedDefaults())) {
     if (isService && !Object.hasOwn(SETTINGS, name)) continue;
@@ -297,14 +185,14 @@ function addDefaults(options) {
 }
 
 /**
- * libpq reads the environment of the process. What a worker thread, or a test runner such as Jest, has for
- * process.env is a copy, whose variables only JavaScript sees.
- * @param {Record<string, any>} options gets what they leave to such variables
+ * libpq reads the environment of the process. In a worker thread, and in a test runner such as Jest, process.env is a
+ * copy, and only JavaScript sees what is changed there.
+ * @param {Record<string, any>} options gets the values of such variables for those that are left out
  */
 function addEnvironment(options) {
   const seen = binding.conninfoDefaults();
   const service = options.service ?? process.env.PGSERVICE;
-  // What its file says, only libpq knows.
+  // Only libpq reads the service file.
   if (service) {
     if (service !== seen.service) options.service = service;
     return;
@@ -354,7 +242,7 @@ function take(name, value, target) {
   } else if (!KNOWN.has(name)) {
     warnOfUnknown(name, TAKEN);
   } else if (value === '' && !NEVER_EMPTY.has(name)) {
-    // As to libpq and `pg`: as if it were not there.
+    // Counts as left out, as with libpq and `pg`.
   } else if (Object.hasOwn(SPECIAL, name)) {
     SPECIAL[name](value, target);
   } else {
@@ -364,7 +252,7 @@ function take(name, value, target) {
 }
 
 /**
- * What follows from several of them.
+ * Sets what depends on several options.
  * @param {Target} target
  * @param {unknown[]} otherSsl what the connection string has in its place
  */
@@ -409,4 +297,4 @@ function checkPorts(value) {
     .join(',');
 }
 
-module.exports = { parseOptions, DISCARD_ALL, libpqKeywords };
+module.exports = { libpqKeywords, parseOptions };

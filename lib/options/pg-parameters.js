@@ -4,7 +4,7 @@
 
 const { binding } = require('../native');
 
-/** @typedef {import('./options').Settings} Settings */
+/** @typedef {import('./settings').Settings} Settings */
 
 /**
  * What a connection is made with, as `pg` has it.

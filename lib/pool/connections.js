@@ -2,8 +2,8 @@
 
 // The connections of a pool: opened one after the other or, while the server is
 // down, one at a time; closed when they were idle for too long, have served as
-// often as they may, or have lived long enough. Who uses them is pool.js's
-// affair, which is told of every change.
+// often as they may, or have lived long enough. Owned by dispatcher.js, which
+// decides who uses them and is told of every change.
 
 const { afterDelivery, toConnectFailure, toFailure } = require('../base');
 const { Backoff } = require('./backoff');

@@ -1,59 +1,47 @@
 'use strict';
 
-// Who gets which connection. Queries share connections: each goes to one that is
-// idle, else joins the pipeline that is expected to be done first, never behind
-// something slow; else it waits (docs/pooling-and-pipelining.md). What needs a connection
-// without neighbours borrows one. Owned by pool.js.
+// Brings together what waits for a connection of a pool (waiting-room.js) and the connections (connections.js): sends
+// queries on shared connections, lends connections to borrowers, who need one without neighbours, and takes them
+// back. Which connection it is, balancer.js decides (docs/pooling-and-pipelining.md). Owned by pool.js.
 
 const { AsyncResource } = require('node:async_hooks');
 
-const {
-  afterDelivery,
-  CallSite,
-  copyError,
-  Deferred,
-  duringCall,
-  lock,
-  PoolError,
-} = require('../base');
+const { afterDelivery, CallSite, Deferred, duringCall, lock } = require('../base');
 const { Client, plainQuery, transactionsOf } = require('../client');
-const { isTransient, waitedError } = require('../connection');
+const { isTransient } = require('../connection');
+const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
 const { RefusalWarning } = require('./refusal-warning');
-const { WaitingLine } = require('./waiting-line');
+const { WaitingRoom } = require('./waiting-room');
 
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('./member').Member} Member
  * @typedef {import('../query').Query} Query
- * @typedef {Deferred<Member>} Borrower
+ * @typedef {import('./waiting-room').Borrower} Borrower
  *
  * @typedef {object} DispatcherOwner
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
  * @property {(client: Client) => void} onOpened nobody else has it yet
  * @property {(error: Error) => void} onOpenFailed
- * @property {(error: Error, client: Client) => void} onLost it was not lent
+ * @property {(error: Error, client: Client) => void} onLost of a connection that was not lent
  * @property {(client: Client) => void} onClosed
  */
-
-/** Opening a connection takes about so long: a longer queue is worth another one. */
-const GROWTH_MILLIS = 5;
 
 class Dispatcher {
   #settings;
   #owner;
   #connections;
-  /** @type {WaitingLine<Query | Batch>} */
+  #balancer;
+  #waiting;
+  /** The lines of #waiting. */
   #queries;
-  /** @type {WaitingLine<Borrower>} */
   #borrowers;
-  /** What waits for a connection without neighbours. @type {WeakMap<Query | Batch, Borrower>} */
-  #waitingAlone = new WeakMap();
-  /** Where those in the line came from, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
+  /** Contexts of queries that wait, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
   #contexts = new WeakMap();
   #refusals = new RefusalWarning();
-  /** A borrower has left a wrapper on his client. */
+  /** A borrower has left a wrapper on their client. */
   #hasWrapped = false;
   #pumpPending = false;
   #hasOpened = false;
@@ -76,15 +64,10 @@ class Dispatcher {
       onUnsent: (work) => this.#onUnsent(work),
       onSettled: () => this.#onSettled(),
     });
-    const { connectionTimeoutMillis } = settings;
-    this.#queries = new WaitingLine(connectionTimeoutMillis, (query) => {
-      query.reject(this.#timeoutError());
-      this.#pumpSoon();
-    });
-    this.#borrowers = new WaitingLine(connectionTimeoutMillis, (borrower) => {
-      borrower.reject(this.#timeoutError());
-      this.#pumpSoon();
-    });
+    this.#balancer = new Balancer(settings, this.#connections);
+    this.#waiting = new WaitingRoom(settings, this.#connections, () => this.#pumpSoon());
+    this.#queries = this.#waiting.queries;
+    this.#borrowers = this.#waiting.borrowers;
   }
 
   get totalCount() {
@@ -96,7 +79,7 @@ class Dispatcher {
   }
 
   get waitingCount() {
-    return this.#queries.length + this.#borrowers.length;
+    return this.#waiting.length;
   }
 
   /** @returns {Client[]} */
@@ -153,13 +136,13 @@ class Dispatcher {
   /** @param {Query | Batch} work */
   runShared(work) {
     const isNext = this.#queries.length === 0 && !lock.isHeld;
-    const member = isNext ? this.#choose(this.waitingCount) : undefined;
+    const member = isNext ? this.#balancer.choose(this.waitingCount) : undefined;
     if (member !== undefined) {
       member.submit(work);
       return;
     }
     if (this.#mayBeWrapped) this.#contexts.set(work, new AsyncResource('PgConduitQuery'));
-    this.#enqueue(this.#queries, work, (error) => work.reject(error));
+    this.#enqueue(this.#queries, work);
   }
 
   /** Whether somebody may want to know in whose context a query is sent. */
@@ -187,8 +170,7 @@ class Dispatcher {
   }
 
   /**
-   * Its caller waits no longer.
-   * @param {Query | Batch} work
+   * @param {Query | Batch} work whose caller waits no longer
    * @param {import('../base').QueryAbortedError} reason
    */
   giveUp(work, reason) {
@@ -196,41 +178,9 @@ class Dispatcher {
       work.connection.giveUp(work, reason);
       return;
     }
-    this.#queries.remove(work);
-    const borrower = this.#waitingAlone.get(work);
-    if (borrower !== undefined) this.#borrowers.remove(borrower);
-    this.#waitingAlone.delete(work);
+    this.#waiting.remove(work);
     work.reject(reason);
     this.#pumpSoon();
-  }
-
-  /**
-   * @param {number} othersWaiting
-   * @returns {Member | undefined} nothing: the query is to wait
-   */
-  #choose(othersWaiting) {
-    const { maxInFlight } = this.#settings;
-    const now = performance.now();
-    /** @type {Member | undefined} */
-    let best;
-    let leastMillis = Infinity;
-    for (const member of this.#connections.shared) {
-      const { load } = member.connection;
-      if (member.state !== 'shared' || member.isSpent) continue;
-      if (load.inFlight === 0) return member;
-      if (load.inFlight >= maxInFlight || load.expectedMillis >= leastMillis) continue;
-      // Never behind something slow: whoever waits gets the first one that is free.
-      if (load.isBlocked(now)) continue;
-      best = member;
-      leastMillis = load.expectedMillis;
-    }
-    if (best === undefined) return undefined;
-    const { connectingCount, mayGrow } = this.#connections;
-    // What was never seen may be slow: not behind it while a connection is being opened, or may be.
-    const isDoubtful = best.connection.load.unknown > 0;
-    if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
-    if (leastMillis > GROWTH_MILLIS && connectingCount === 0 && mayGrow) this.#connections.open();
-    return best;
   }
 
   // --- Connections without neighbours ---------------------------------------------
@@ -244,10 +194,8 @@ class Dispatcher {
     if (refusal !== undefined) return Promise.reject(refusal);
     /** @type {Borrower} */
     const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
-    if (work !== undefined) this.#waitingAlone.set(work, borrower);
-    duringCall(borrower, () => {
-      this.#enqueue(this.#borrowers, borrower, (error) => borrower.reject(error));
-    });
+    if (work !== undefined) this.#waiting.borrowFor(work, borrower);
+    duringCall(borrower, () => this.#enqueue(this.#borrowers, borrower));
     return borrower.promise;
   }
 
@@ -264,7 +212,7 @@ class Dispatcher {
       member.connection.destroy();
       return;
     }
-    // What the borrower has left in flight is nobody's to wait behind.
+    // Nobody is to wait behind what the borrower has left in flight.
     await member.connection.whenQuiet();
     const isUsable = await member.reset(this.#owner.hasSetUp());
     if (!this.#connections.members.has(member)) return;
@@ -274,74 +222,27 @@ class Dispatcher {
     this.#pump();
   }
 
-  // --- The waiting lines --------------------------------------------------------
-
-  #timeoutError() {
-    const { connectedCount } = this.#connections;
-    const millis = this.#settings.connectionTimeoutMillis;
-    const reason = this.#connections.reasonWithin(millis);
-    if (connectedCount === 0) {
-      return waitedError({
-        millis,
-        reason,
-        message: 'Connection terminated due to connection timeout',
-        silent: 'the server did not answer',
-        refused: 'no connection could be made',
-      });
-    }
-    return waitedError({
-      millis,
-      reason,
-      message: 'timeout exceeded when trying to connect',
-      silent: 'no connection was free',
-      refused: `no connection was free (of ${connectedCount}), and no further one could be made,`,
-    });
-  }
+  // --- Serving those who wait --------------------------------------------------------
 
   /**
-   * @template {{ isInCall: boolean }} T
-   * @param {WaitingLine<T>} line
+   * @template {Query | Batch | Borrower} T
+   * @param {import('./waiting-line').WaitingLine<T>} line
    * @param {T} item
-   * @param {(error: Error) => void} reject
    */
-  #enqueue(line, item, reject) {
+  #enqueue(line, item) {
     line.push(item);
     const begin = () => {
       this.#pump();
-      this.#refuseExcess(line, item, reject);
+      this.#waiting.refuseExcess(line, item);
     };
     if (lock.isHeld) afterDelivery(begin);
     else begin();
   }
 
-  /**
-   * @template {{ isInCall: boolean }} T
-   * @param {WaitingLine<T>} line
-   * @param {T} item its last
-   * @param {(error: Error) => void} reject
-   */
-  #refuseExcess(line, item, reject) {
-    const { maxWaiting } = this.#settings;
-    if (this.waitingCount <= maxWaiting || !line.remove(item)) return;
-    this.#pumpSoon();
-    // So many may be refused that writing out where each came from would cost more than serving them.
-    item.isInCall = false;
-    reject(
-      new PoolError(
-        `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
-          'try again later, or raise max or maxInFlight',
-        'ERR_PG_CONDUIT_POOL_FULL',
-      ),
-    );
-  }
-
-  /**
-   * Its connection was lost before it was sent: another one does as well.
-   * @param {Query | Batch} work
-   */
+  /** @param {Query | Batch} work whose connection was lost before it was sent: it may go to another one */
   #onUnsent(work) {
     if (!work.isSettled) {
-      // In the line at once: an end() must not be over before it is done.
+      // At once: an end() must not be over before it is done.
       work.connection = undefined;
       this.#queries.push(work);
       this.#onSettled();
@@ -357,8 +258,8 @@ class Dispatcher {
   }
 
   /**
-   * Also when somebody waits no longer: no connection is to be reserved for him any more, and the
-   * end may have waited for him.
+   * Also when somebody waits no longer: the connection that was reserved for them may serve queries, and the end of
+   * the pool may have waited for them.
    */
   #pumpSoon() {
     if (this.#pumpPending) return;
@@ -369,7 +270,7 @@ class Dispatcher {
     });
   }
 
-  /** Gives out what is free, and opens what is missing. */
+  /** Gives idle connections to those who wait, and opens what is missing. */
   #pump() {
     if (lock.isHeld) {
       this.#pumpSoon();
@@ -379,7 +280,7 @@ class Dispatcher {
     // Where connections are replaced after a few uses, none is ever kept free for those who want one alone.
     if (this.#borrowers.oldestSince < this.#queries.oldestSince) this.#serveBorrowers();
     this.#serveQueries();
-    // What is not reserved any more may serve queries at once.
+    // A connection that is not reserved any more may serve queries at once.
     if (this.#serveBorrowers()) this.#serveQueries();
     this.#connections.grow(this.waitingCount, () => this.#pump());
     if (this.#settings.allowExitOnIdle) {
@@ -392,7 +293,7 @@ class Dispatcher {
 
   #serveQueries() {
     for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
-      const member = this.#choose(this.waitingCount - 1);
+      const member = this.#balancer.choose(this.waitingCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
       const context = member.isWrapped ? this.#contexts.get(query) : undefined;
@@ -404,27 +305,17 @@ class Dispatcher {
   /** @returns {boolean} whether a connection is not reserved any more */
   #serveBorrowers() {
     for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
-      const member = this.#connections.shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
+      const member = this.#balancer.findIdle();
       if (member === undefined) break;
       this.#borrowers.shift();
       this.#connections.unshare(member);
       member.become('exclusive');
       next.resolve(member);
     }
-    // Under a steady load no connection is ever idle by itself: some are kept
-    // free of new queries, one for each borrower, unless queries wait for longer.
-    let wanted = this.#connections.mayGrow ? 0 : this.#borrowers.length;
-    if (this.#borrowers.oldestSince > this.#queries.oldestSince) wanted = 0;
-    const byCost = [...this.#connections.shared].sort(
-      (a, b) => a.connection.load.expectedMillis - b.connection.load.expectedMillis,
-    );
-    let hasFreed = false;
-    for (const member of byCost) {
-      const state = wanted-- > 0 ? 'reserved' : 'shared';
-      if (state === 'shared' && member.state === 'reserved') hasFreed = true;
-      member.become(state);
-    }
-    return hasFreed;
+    // One for each borrower, unless queries have waited for longer.
+    const isQueriesTurn = this.#borrowers.oldestSince > this.#queries.oldestSince;
+    const wanted = this.#connections.mayGrow || isQueriesTurn ? 0 : this.#borrowers.length;
+    return this.#balancer.reserve(wanted);
   }
 
   // --- Connections that come and go ---------------------------------------------
@@ -436,7 +327,7 @@ class Dispatcher {
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();
-    // Or end it.
+    // The listener may have ended it, too.
     if (member.connection.state === 'ready') this.#connections.share(member);
     else this.#connections.retire(member);
     this.#pump();
@@ -445,27 +336,23 @@ class Dispatcher {
   /** @param {Error} error */
   #onOpenFailed(error) {
     this.#owner.onOpenFailed(error);
-    // Others that are connected will serve those who wait; a deadline says how
-    // long a server that is down may take to come back.
+    // Those who wait will be served by open connections, if there are any. Else connectionTimeoutMillis says for how
+    // long the server may be down.
     const { connectedCount, connectingCount } = this.#connections;
     const isHopeful =
       connectedCount > 0 || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
     if (isHopeful) {
       this.#warnOfRefusal(error);
     } else if (connectingCount === 0) {
-      // Nothing of theirs was sent, whatever the error says of a query of onConnect's.
-      const copy = () => Object.assign(copyError(error), { outcome: 'not-run' });
-      for (const query of this.#queries.clear()) query.reject(copy());
-      for (const borrower of this.#borrowers.clear()) borrower.reject(copy());
+      this.#waiting.rejectAll(error);
     }
     this.#pump();
   }
 
-  /** Who waits without a limit for what others have. @param {Error} error */
+  /** Warns if callers wait without a limit. @param {Error} error why no further connection can be made */
   #warnOfRefusal(error) {
     if (this.#settings.connectionTimeoutMillis > 0) return;
-    const since = Math.min(this.#queries.oldestSince, this.#borrowers.oldestSince);
-    this.#refusals.tell(error, since, {
+    this.#refusals.tell(error, this.#waiting.oldestSince, {
       waiting: this.waitingCount,
       connected: this.#connections.connectedCount,
       max: this.#settings.max,
@@ -474,7 +361,7 @@ class Dispatcher {
 
   /** @param {Member} member @param {Error} error */
   #onLost(member, error) {
-    // Who has borrowed it hears it from the client.
+    // To a borrower the client reports it.
     if (member.state !== 'exclusive') this.#owner.onLost(error, member.client);
   }
 

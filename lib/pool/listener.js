@@ -1,9 +1,8 @@
 'use strict';
 
-// LISTEN for a pool: one connection beside the others for all channels, opened
-// with the first of them and closed with the last. When it is lost it is made
-// anew, and whoever listens learns that notifications may have been missed.
-// Used by pool.js alone.
+// Who listens to what, for the callers of pool.listen(): sends LISTEN and UNLISTEN for channels as subscribers come and
+// go, on one connection for all of them (listen-connection.js), and calls the handlers. After that connection was lost,
+// subscribers are told that they may have missed notifications. Owned by pool.js.
 
 const {
   callApart,
@@ -16,16 +15,16 @@ const {
   PoolError,
   TimeLimit,
 } = require('../base');
-const { Client, connectionOf, POOL } = require('../client');
-const { isTransient, ownMillis, waitedError } = require('../connection');
-const { Backoff } = require('./backoff');
-const { checkListening } = require('./listen-check');
+const { isTransient, waitedError } = require('../connection');
+const { checkChannel, readListenOptions } = require('./listen-arguments');
+const { ListenConnection } = require('./listen-connection');
 
 /**
+ * @typedef {import('../client').Client} Client
  * @typedef {(payload: string, source: { channel: string, processId: number }) => void} Handler
  * @typedef {(gap: { channel: string, error: Error }) => void} OnGap
  *
- * A name, and what the connection does about it.
+ * A name, and whether the connection listens to it.
  * @typedef {object} Channel
  * @property {string} name
  * @property {Set<Subscriber>} subscribers it is wanted while there are any
@@ -41,11 +40,8 @@ const { checkListening } = require('./listen-check');
  * @property {'waiting' | 'listening' | 'ended'} state waiting: its promise is not settled
  * @property {Deferred<Subscription>} answer
  * @property {TimeLimit | undefined} limit
- * @property {Error | undefined} lostBy why it has been deaf since it last listened
+ * @property {Error | undefined} lostBy why it may have missed notifications since it last listened
  */
-
-/** NAMEDATALEN - 1: in LISTEN the server would cut a longer name, and hear something else. */
-const MAX_CHANNEL_BYTES = 63;
 
 /** What listen() gives. `unlisten` may be taken out of it. */
 class Subscription {
@@ -63,11 +59,8 @@ class Subscription {
 class Listener {
   /** @type {Map<string, Channel>} */
   #channels = new Map();
-  /** Connected, or being so. @type {Client | undefined} */
-  #client = undefined;
-  #isReady = false;
-  #backoff = new Backoff();
-  /** What the pool was told of since LISTEN last worked. @type {Set<string | undefined>} */
+  #connection;
+  /** Codes of the errors that were emitted since LISTEN last worked. @type {Set<string | undefined>} */
   #toldCodes = new Set();
   /** Promises of listen() and unlisten() that are not settled. */
   #awaited = 0;
@@ -77,7 +70,6 @@ class Listener {
   #gaps = [];
   #isDispatching = false;
   #settings;
-  #registry;
   #onError;
 
   /**
@@ -88,8 +80,15 @@ class Listener {
    */
   constructor(settings, registry, onError) {
     this.#settings = settings;
-    this.#registry = registry;
     this.#onError = onError;
+    this.#connection = new ListenConnection(settings, registry, {
+      onReady: () => this.#updateAll(),
+      onDown: (error, client) => this.#onDown(error, client),
+      onNotification: (message) => {
+        this.#inbox.push(message);
+        this.#dispatchSoon();
+      },
+    });
   }
 
   /**
@@ -104,7 +103,7 @@ class Listener {
     if (typeof handler !== 'function') {
       throw new ParameterError('the second argument of listen() must be a function');
     }
-    const { onGap } = readOptions(options);
+    const { onGap } = readListenOptions(options);
     const channel = this.#channel(name);
     /** @type {Subscriber} */
     const subscriber = {
@@ -161,9 +160,7 @@ class Listener {
    * @returns {Promise<void>}
    */
   async end() {
-    const client = this.#client;
-    this.#client = undefined;
-    this.#isReady = false;
+    const closed = this.#connection.abort();
     for (const channel of [...this.#channels.values()]) {
       for (const subscriber of channel.subscribers) {
         this.#fail(subscriber, endedError());
@@ -174,25 +171,25 @@ class Listener {
       channel.isBusy = false;
       this.#update(channel);
     }
-    if (client === undefined) return;
-    const closed = client.end();
-    // A server that answers no more must not be waited for.
-    connectionOf(client).destroy();
     await closed;
   }
 
   // --- Channels -----------------------------------------------------------------
 
   /**
-   * Brings a channel to what is wanted of it now; all changes end in here.
+   * Brings a channel to what is wanted of it now. Whatever changes a channel calls this.
    * @param {Channel} channel
    */
   #update(channel) {
     if (channel.isBusy) return;
     const isWanted = channel.subscribers.size > 0;
     if (channel.isOn === isWanted) this.#settle(channel);
-    else if (this.#isReady) this.#send(channel, isWanted);
-    else this.#connect();
+    else if (this.#connection.isReady) this.#send(channel, isWanted);
+    else this.#connection.connect();
+  }
+
+  #updateAll() {
+    for (const channel of [...this.#channels.values()]) this.#update(channel);
   }
 
   /**
@@ -200,25 +197,21 @@ class Listener {
    * @param {boolean} isWanted
    */
   async #send(channel, isWanted) {
-    const client = /** @type {Client} */ (this.#client);
+    const client = /** @type {Client} */ (this.#connection.client);
     const command = isWanted ? 'listen' : 'unlisten';
     channel.isBusy = true;
     try {
-      await client.query({
-        text: `${command} ${escapeIdentifier(channel.name)}`,
-        prepare: false,
-        timeoutMillis: ownMillis(this.#settings.query_timeout),
-      });
+      await this.#connection.query(`${command} ${escapeIdentifier(channel.name)}`);
     } catch (error) {
       this.#onRefused(client, channel, isWanted, /** @type {Error} */ (error));
       return;
     }
-    // On another connection nothing of this is true.
-    if (client !== this.#client) return;
+    // Another connection does not listen to it yet.
+    if (client !== this.#connection.client) return;
     channel.isBusy = false;
     channel.isOn = isWanted;
     if (isWanted) {
-      this.#backoff.succeeded();
+      this.#connection.succeeded();
       this.#toldCodes.clear();
     }
     this.#update(channel);
@@ -231,19 +224,18 @@ class Listener {
    * @param {Error} error
    */
   #onRefused(client, channel, isWanted, error) {
-    if (client !== this.#client) return;
+    if (client !== this.#connection.client) return;
     channel.isBusy = false;
     if (isWanted) this.#failAll(channel.subscribers, error);
     if (isWanted && error instanceof DatabaseError && channel.subscribers.size === 0) {
       this.#update(channel);
       return;
     }
-    // Somebody who listened before cannot any more, or nobody knows what the server did.
-    connectionOf(client).destroy();
-    this.#onDown(client, error);
+    // Somebody who listened before cannot any more, or it is not known what the server did.
+    this.#connection.drop(client, error);
   }
 
-  /** @param {Channel} channel that is as it is wanted */
+  /** @param {Channel} channel that is as wanted */
   #settle(channel) {
     const { whenSettled } = channel;
     channel.whenSettled = [];
@@ -251,7 +243,7 @@ class Listener {
     this.#await(-whenSettled.length);
     if (!channel.isOn) {
       this.#channels.delete(channel.name);
-      if (this.#channels.size === 0) this.#disconnect();
+      if (this.#channels.size === 0) this.#connection.disconnect();
       return;
     }
     for (const subscriber of channel.subscribers) {
@@ -275,7 +267,7 @@ class Listener {
     );
   }
 
-  /** @param {Subscriber} subscriber that is out then, if it waits @param {Error} error */
+  /** @param {Subscriber} subscriber that is removed, if it waits @param {Error} error */
   #fail(subscriber, error) {
     if (subscriber.state !== 'waiting') return;
     subscriber.state = 'ended';
@@ -294,76 +286,25 @@ class Listener {
     const millis = this.#settings.connectionTimeoutMillis;
     return waitedError({
       millis,
-      reason: this.#backoff.reasonWithin(millis),
+      reason: this.#connection.reasonWithin(millis),
       message: 'timeout exceeded when trying to listen',
       silent: 'the server did not answer',
       refused: 'no connection to listen on could be made',
     });
   }
 
-  // --- The connection -------------------------------------------------------------
+  // --- The loss of the connection -------------------------------------------------
 
-  /** @param {(error: Error) => void} onLost @returns {Client} that is not connected */
-  #newClient(onLost) {
-    const side = { settings: this.#settings, registry: this.#registry, onLost };
-    return new Client({ [POOL]: { ...side, onSettled() {}, onClosed() {} } });
-  }
-
-  #connect() {
-    if (this.#client !== undefined) return;
-    if (!this.#backoff.isOver) {
-      this.#backoff.whenOver(() => this.#connect());
-      this.#updateLoopRef();
-      return;
-    }
-    const client = this.#newClient((error) => this.#onDown(client, error));
-    client.on('notification', (message) => {
-      this.#inbox.push(message);
-      this.#dispatchSoon();
-    });
-    this.#client = client;
-    this.#updateLoopRef();
-    this.#open(client).then(
-      () => this.#onConnected(client),
-      (error) => {
-        connectionOf(client).destroy();
-        this.#onDown(client, error);
-      },
-    );
-  }
-
-  /** @param {Client} client */
-  async #open(client) {
-    await client.connect();
-    const millis = ownMillis(this.#settings.query_timeout);
-    await checkListening(client, () => this.#newClient(() => {}), millis);
-  }
-
-  /** @param {Client} client */
-  #onConnected(client) {
-    if (client !== this.#client) return;
-    this.#isReady = true;
-    for (const channel of [...this.#channels.values()]) this.#update(channel);
-  }
-
-  /**
-   * There is no connection, or none any more.
-   * @param {Client} client
-   * @param {Error} error
-   */
-  #onDown(client, error) {
-    if (client !== this.#client) return;
-    this.#client = undefined;
-    this.#isReady = false;
-    this.#backoff.failed(error);
+  /** @param {Error} error @param {Client} client */
+  #onDown(error, client) {
     const channels = [...this.#channels.values()];
     const subscribers = channels.flatMap((channel) => [...channel.subscribers]);
-    const deaf = subscribers.filter(({ state }) => state === 'listening');
-    for (const subscriber of deaf) subscriber.lostBy ??= error;
-    if (deaf.length > 0) this.#tell(error, client);
-    // As with queries: nobody waits for a server that was not there, unless a deadline says how long.
+    const interrupted = subscribers.filter(({ state }) => state === 'listening');
+    for (const subscriber of interrupted) subscriber.lostBy ??= error;
+    if (interrupted.length > 0) this.#tell(error, client);
+    // As with queries: nobody waits for a server that was not there, unless a deadline says for how long.
     const isHopeful =
-      deaf.length > 0 || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
+      interrupted.length > 0 || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
     if (!isHopeful) this.#failAll(subscribers, error);
     for (const channel of channels) {
       channel.isOn = false;
@@ -373,7 +314,7 @@ class Listener {
   }
 
   /**
-   * An outage is not told at each attempt.
+   * Once for each outage and code, not at each attempt.
    * @param {any} error
    * @param {Client} client
    */
@@ -383,31 +324,15 @@ class Listener {
     this.#onError(error, client);
   }
 
-  /** Nothing is listened to any more. */
-  #disconnect() {
-    this.#backoff.cancel();
-    const client = this.#client;
-    this.#client = undefined;
-    this.#isReady = false;
-    client?.end();
-  }
-
   /** @param {number} more promises that somebody awaits */
   #await(more) {
     this.#awaited += more;
-    this.#updateLoopRef();
-  }
-
-  #updateLoopRef() {
-    if (!this.#settings.allowExitOnIdle) return;
-    const isAwaited = this.#awaited > 0;
-    this.#backoff.setLoopRef(isAwaited);
-    if (this.#client !== undefined) connectionOf(this.#client).setLoopRef(isAwaited);
+    this.#connection.setAwaited(this.#awaited > 0);
   }
 
   // --- Notifications --------------------------------------------------------------
 
-  /** After the promises that the same delivery settles: nobody hears anything before listen() is done. */
+  /** After the promises that the same delivery settles: no handler is called before its listen() has resolved. */
   #dispatchSoon() {
     if (this.#isDispatching) return;
     this.#isDispatching = true;
@@ -428,7 +353,7 @@ class Listener {
       callApart(() => onGap({ channel: channel.name, error }));
     }
     for (const { channel, payload, processId } of inbox) {
-      // Handlers may come and go meanwhile.
+      // A handler may add and remove subscribers.
       for (const subscriber of [...(this.#channels.get(channel)?.subscribers ?? [])]) {
         if (subscriber.state !== 'listening') continue;
         const { handler } = subscriber;
@@ -438,46 +363,6 @@ class Listener {
   }
 }
 
-/** @param {unknown} name @throws {ParameterError} */
-function checkChannel(name) {
-  const refusal = findFault(name);
-  if (refusal !== undefined) throw new ParameterError(`the name of a channel must ${refusal}`);
-}
-
-/** @param {unknown} name @returns {string | undefined} */
-function findFault(name) {
-  if (typeof name !== 'string') return `be a string, not ${name === null ? 'null' : typeof name}`;
-  if (name === '') return 'not be empty';
-  if (name.includes('\0')) return 'not have a NUL character';
-  const bytes = Buffer.from(name);
-  if (bytes.toString() !== name) return 'be well-formed: it has half of a surrogate pair';
-  if (bytes.length <= MAX_CHANNEL_BYTES) return undefined;
-  return `have ${MAX_CHANNEL_BYTES} bytes of UTF-8 at most, not ${bytes.length}`;
-}
-
-/** @param {unknown} payload @throws {ParameterError} */
-function checkPayload(payload) {
-  if (typeof payload === 'string') return;
-  const given = payload === null ? 'null' : typeof payload;
-  throw new ParameterError(
-    `the payload must be a string, not ${given}: JSON.stringify() makes one`,
-  );
-}
-
-/** @param {any} options @returns {{ onGap?: OnGap }} @throws {ParameterError} */
-function readOptions(options = {}) {
-  if (typeof options !== 'object' || options === null) {
-    throw new ParameterError('the third argument of listen() must be an object: { onGap }');
-  }
-  const { onGap, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw new ParameterError(`listen() has no option "${unknown}"`);
-  if (onGap !== undefined && typeof onGap !== 'function') {
-    throw new ParameterError('option "onGap" of listen() must be a function');
-  }
-  return { onGap };
-}
-
 function endedError() {
   return new PoolError(
     'the pool was ended before the server listened',
@@ -485,4 +370,4 @@ function endedError() {
   );
 }
 
-module.exports = { Listener, checkChannel, checkPayload };
+module.exports = { Listener };

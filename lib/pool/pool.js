@@ -1,59 +1,48 @@
 'use strict';
 
-// The face of a pool, in the shape of `pg`'s Pool: queries on connections that
-// others share, and clients, lent to one borrower at a time. dispatcher.js says
-// who gets which connection.
+// The public API of a pool, in the shape of `pg`'s Pool: it reads the arguments, gives out promises and streams, and
+// emits the events. admission.js decides how a query is to run, dispatcher.js on which connection.
 
 const { EventEmitter } = require('node:events');
 
-const { Batch, beginTraced, openStream, OWN_DEFAULTS, Query, watch } = require('../query');
-const { Catalog } = require('../connection');
+const { apart, callApart, ParameterError, PoolError } = require('../base');
 const {
   answer,
   callBack,
   callBackEnd,
   callbackError,
   Client,
-  POOL,
   readBatch,
   readOptions,
   readQuery,
   readStreamed,
-  settingsOf,
   transactionsOf,
 } = require('../client');
-const { Dispatcher } = require('./dispatcher');
-const {
-  apart,
-  callApart,
-  copyError,
-  OptionError,
-  ParameterError,
-  PoolError,
-  StatementRefusedError,
-} = require('../base');
+const { Catalog } = require('../connection');
 const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
-const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
-const { Listener, checkChannel, checkPayload } = require('./listener');
-const { definePoolProperties, describeOptions } = require('./pg-properties');
-const { defineReadPool, replicaOptions } = require('./read-pool');
+const { openStream } = require('../query');
+const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
 const { readTransaction } = require('../transaction');
-const { ownTypes } = require('../rows');
+const { Admission } = require('./admission');
+const { useClientClass } = require('./client-class');
+const { Dispatcher } = require('./dispatcher');
+const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
+const { checkChannel, checkPayload } = require('./listen-arguments');
+const { Listener } = require('./listener');
+const { lend } = require('./loan');
+const { definePoolProperties, describeOptions } = require('./pg-properties');
+const { defineReadPool, replicaOptions } = require('./read-pool');
 
 /**
  * @typedef {import('./member').Member} Member
  * @typedef {import('../client').Callback} Callback
  * @typedef {import('../query').Limits} Limits
- * @typedef {(error?: Error | boolean) => void} Release
- * @typedef {Client & Disposable & { release: Release }} LentClient
+ * @typedef {import('./loan').LentClient} LentClient
+ * @typedef {import('./loan').Release} Release
  */
 
-function firstParameterError() {
-  return new ParameterError(
-    'Passing a function as the first parameter to pool.query is not supported',
-  );
-}
+const NO_TEXT = 'Passing a function as the first parameter to pool.query is not supported';
 
 /** @type {(pool: Pool) => import('./pg-properties').Inside} */
 let insideOf;
@@ -63,10 +52,9 @@ class Pool extends EventEmitter {
   #options;
   #Client;
   #hasEnded = false;
-  /** @type {import('../base').OptionError | undefined} why it cannot connect */
-  #refusal;
-  #registry = new StatementRegistry(new Catalog());
   #dispatcher;
+  /** @type {Admission} */
+  #admission;
   #listener;
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
@@ -96,10 +84,11 @@ class Pool extends EventEmitter {
     this.#settings = settings;
     this.#options = describeOptions(config, settings);
     this.#Client = settings.Client ?? ClientClass ?? Client;
-    this.#refusal = refusal ?? this.#useClient();
+    const registry = new StatementRegistry(new Catalog());
+    const invalid = refusal ?? useClientClass(this.#Client, this.#options, settings, registry);
     const log = (settings.log = apart(settings.log));
-    this.#dispatcher = new Dispatcher(settings, this.#registry, {
-      refuse: () => this.#refuse(),
+    this.#dispatcher = new Dispatcher(settings, registry, {
+      refuse: () => this.#admission.refuse(),
       hasSetUp: () =>
         this.listenerCount('connect') > 0 ||
         settings.onConnect !== undefined ||
@@ -116,7 +105,8 @@ class Pool extends EventEmitter {
         process.nextTick(() => this.emit('remove', client));
       },
     });
-    this.#listener = new Listener(settings, this.#registry, (error, client) =>
+    this.#admission = new Admission(settings, registry, this.#dispatcher, invalid);
+    this.#listener = new Listener(settings, registry, (error, client) =>
       this.#emitError(error, client),
     );
     if (settings.leakWarningMillis > 0 && !settings.allowExitOnIdle) {
@@ -135,9 +125,9 @@ class Pool extends EventEmitter {
     return this.#read ?? this;
   }
 
-  /** How far it was written until now, for the `after` of a read. @returns {Promise<string>} */
+  /** The position of the last write, for the option `after` of a read. @returns {Promise<string>} */
   async walPosition() {
-    // On a standby, which a pool without a primary may be connected to, it is what it has replayed.
+    // Of a standby, to which a pool without a primary may be connected, it is the position that it has replayed.
     const { rows } = await this.query({
       text:
         'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
@@ -145,37 +135,6 @@ class Pool extends EventEmitter {
       types: ownTypes,
     });
     return rows[0].position;
-  }
-
-  /** @returns {OptionError | undefined} why its class of clients cannot be had */
-  #useClient() {
-    const Given = this.#Client;
-    if (Given === Client) return undefined;
-    if (!(Given.prototype instanceof Client)) {
-      return new OptionError(
-        'option "Client" must be a class that extends the Client of pg-conduit',
-      );
-    }
-    const options = Object.getOwnPropertyDescriptors(this.#options);
-    const settings = this.#settings;
-    settings.makeClient = (side) => new Given(Object.defineProperties({ ...side }, options));
-    const silent = () => {};
-    const probe = settings.makeClient({
-      [POOL]: {
-        settings,
-        registry: this.#registry,
-        onUnsent: () => false,
-        onSettled: silent,
-        onLost: silent,
-        onClosed: silent,
-      },
-    });
-    const isOurs = settingsOf(probe) === settings;
-    probe.end();
-    if (isOurs) return undefined;
-    return new OptionError(
-      'option "Client": the constructor of the class must pass on to super() what it is given',
-    );
   }
 
   /** Connections, those that are being opened included. */
@@ -188,7 +147,7 @@ class Pool extends EventEmitter {
     return this.#dispatcher.idleCount;
   }
 
-  /** Queries and borrowers that have no connection yet. */
+  /** Queries and borrowers that wait for a connection. */
   get waitingCount() {
     return this.#dispatcher.waitingCount;
   }
@@ -200,16 +159,6 @@ class Pool extends EventEmitter {
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
     return this.#dispatcher.stats();
-  }
-
-  /** @returns {Error | undefined} why nothing is taken any more */
-  #refuse() {
-    if (this.#refusal !== undefined) return copyError(this.#refusal);
-    if (!this.ending) return undefined;
-    return new PoolError(
-      'Cannot use a pool after calling end on the pool',
-      'ERR_PG_CONDUIT_POOL_ENDED',
-    );
   }
 
   /** @param {Error} error @param {Client} client */
@@ -231,64 +180,10 @@ class Pool extends EventEmitter {
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
     const query = readQuery(text, values, third, this.#settings);
-    if (isMistaken) query.refusal = firstParameterError();
-    this.#begin(query);
-    this.#complete(query);
+    if (isMistaken) query.refusal = new ParameterError(NO_TEXT);
+    this.#admission.submit(query);
+    this.#admission.complete(query);
     return answer(query, this.#settings.Promise);
-  }
-
-  /** @param {Query | Batch} work */
-  #begin(work) {
-    // A batch of nothing.
-    if (work.isSettled) return;
-    const { query_timeout: millis } = this.#settings;
-    const late =
-      this.#refuse() ??
-      work.refusal ??
-      watch(work, millis, (error) => this.#dispatcher.giveUp(work, error));
-    beginTraced(work, () => {
-      if (late !== undefined) work.reject(late);
-      else if (work instanceof Batch) this.#dispatchBatch(work);
-      else this.#dispatch(work);
-    });
-  }
-
-  /** @param {Query | Batch} work */
-  #complete(work) {
-    const { fetchedTypes } = this.#settings;
-    if (fetchedTypes === undefined) return;
-    work.promise = fetchedTypes.complete(work, (text) => {
-      const query = new Query(text, [], {}, OWN_DEFAULTS);
-      this.#begin(query);
-      return query.promise;
-    });
-  }
-
-  /** @param {Query} query */
-  #submitShared(query) {
-    this.#begin(query);
-  }
-
-  /** @param {Query} query */
-  #dispatch(query) {
-    const info = query.identify(this.#registry);
-    if (info.isSeveral && query.parameters.length === 0 && !query.isExtended) {
-      query.endsTransaction = true;
-      this.#dispatcher.runAlone(query);
-      return;
-    }
-    switch (info.class.kind) {
-      case 'plain':
-        // What is to be cancelled must be alone on its connection.
-        if (query.runsSolo) this.#dispatcher.runAlone(query);
-        else this.#dispatcher.runShared(query);
-        return;
-      case 'alone':
-        this.#dispatcher.runAlone(query);
-        return;
-      default:
-        query.reject(new StatementRefusedError(String(info.class.refusal)));
-    }
   }
 
   /**
@@ -301,16 +196,9 @@ class Pool extends EventEmitter {
    */
   batch(queries, options) {
     const batch = readBatch(queries, this.#settings, options);
-    this.#begin(batch);
-    this.#complete(batch);
+    this.#admission.submit(batch);
+    this.#admission.complete(batch);
     return batch.promise;
-  }
-
-  /** @param {Batch} batch */
-  #dispatchBatch(batch) {
-    if (!batch.admit(this.#registry, true)) return;
-    if (batch.runsAlone) this.#dispatcher.runAlone(batch);
-    else this.#dispatcher.runShared(batch);
   }
 
   /**
@@ -322,7 +210,9 @@ class Pool extends EventEmitter {
    */
   stream(text, values, options) {
     const query = readStreamed(text, values, options, this.#settings);
-    return openStream(query, options, this.#stop, () => this.#submitAlone(query));
+    return openStream(query, options, this.#admission.stop, () =>
+      this.#admission.submitAlone(query),
+    );
   }
 
   /**
@@ -336,7 +226,7 @@ class Pool extends EventEmitter {
 
   /** @param {import('../copy').CopyQuery} query */
   #openCopyFrom(query) {
-    return new CopyFrom(query, this.#stop, () => this.#submitAlone(query));
+    return new CopyFrom(query, this.#admission.stop, () => this.#admission.submitAlone(query));
   }
 
   /**
@@ -349,7 +239,7 @@ class Pool extends EventEmitter {
    */
   copyRows(table, columns, rows, ...more) {
     const face = {
-      submit: this.#submitShared.bind(this),
+      submit: this.#admission.submit.bind(this.#admission),
       open: this.#openCopyFrom.bind(this),
       isOrdered: false,
     };
@@ -362,35 +252,13 @@ class Pool extends EventEmitter {
    */
   copyTo(text) {
     const query = readCopy('out', text, this.#settings);
-    return new CopyTo(query, this.#stop, () => this.#submitAlone(query));
+    return new CopyTo(query, this.#admission.stop, () => this.#admission.submitAlone(query));
   }
-
-  /** @param {Query} query that has a connection to itself though it needs no session */
-  #submitAlone(query) {
-    query.info = this.#registry.find(query.text);
-    const { kind, refusal } = query.info.class;
-    const isFine = kind === 'plain' || kind === 'alone' || query.isCopy;
-    const reason =
-      this.#refuse() ??
-      query.refusal ??
-      (isFine ? undefined : new StatementRefusedError(String(refusal)));
-    beginTraced(query, () => {
-      if (reason !== undefined) query.reject(reason);
-      else this.#dispatcher.runAlone(query);
-    });
-  }
-
-  #stop = (
-    /** @type {Query} */ query,
-    /** @type {import('../base').QueryAbortedError} */ reason,
-  ) => {
-    if (!query.isSettled) this.#dispatcher.giveUp(query, reason);
-  };
 
   // --- Clients, lent to one borrower --------------------------------------------
 
   /**
-   * A client of one's own, until its release().
+   * Borrows a client, which nobody else uses until its release().
    * @param {(error: any, client?: LentClient, release?: Release) => void} [callback]
    * @returns {Promise<LentClient> | undefined} nothing with a callback
    */
@@ -443,7 +311,7 @@ class Pool extends EventEmitter {
     return leakWarningMillis > 0 ? watchLoan(leakWarningMillis) : undefined;
   }
 
-  /** Whoever listens waits for what others say. */
+  /** A pool that listens is not idle: it waits for notifications. */
   #look() {
     const { activity } = this.#dispatcher;
     return { ...activity, isIdle: activity.isIdle && !this.#listener.isListening };
@@ -452,31 +320,13 @@ class Pool extends EventEmitter {
   /** @param {Member} member @param {ReturnType<typeof watchLoan>} [loan] */
   #lend(member, loan) {
     const { client } = member;
-    let isLent = true;
     loan?.start();
     transactionsOf(client).open();
-    const lent = /** @type {LentClient} */ (client);
-    lent.release = (error) => {
-      if (!isLent) {
-        throw new PoolError(
-          'Release called on client which has already been released to the pool.',
-          'ERR_PG_CONDUIT_RELEASED',
-        );
-      }
-      isLent = false;
+    const lent = lend(client, (error) => {
       loan?.stop();
-      const counted = /** @type {{ _poolUseCount?: number }} */ (lent);
-      counted._poolUseCount = (counted._poolUseCount ?? 0) + 1;
       callApart(() => this.emit('release', error, client));
       this.#dispatcher.takeBack(member, Boolean(error));
-    };
-    // Made anew for each borrower, so that nobody disposes of what another one has.
-    lent[Symbol.dispose] = () => {
-      if (isLent) lent.release();
-    };
-    lent[Symbol.asyncDispose] = async () => {
-      if (isLent) lent.release();
-    };
+    });
     callApart(() => this.emit('acquire', client));
     return lent;
   }
@@ -490,7 +340,7 @@ class Pool extends EventEmitter {
    * @param {{ onGap?: import('./listener').OnGap }} [options]
    */
   async listen(channel, handler, options) {
-    const refusal = this.#refuse();
+    const refusal = this.#admission.refuse();
     if (refusal !== undefined) throw refusal;
     return this.#listener.listen(channel, handler, options);
   }
@@ -503,7 +353,7 @@ class Pool extends EventEmitter {
   async notify(channel, payload = '') {
     checkChannel(channel);
     checkPayload(payload);
-    // In a transaction with others the server would merge it with those that say the same.
+    // In one transaction with others, the server would merge notifications with the same payload.
     await this.query({
       text: 'select pg_notify($1, $2)',
       values: [channel, payload],
@@ -516,7 +366,7 @@ class Pool extends EventEmitter {
   /**
    * Takes nothing more, finishes what is in flight and what waits, then closes
    * all connections. Clients that are lent are waited for.
-   * @param {(error?: any) => void} [callback] nothing else is one: an event may call this with values of its own
+   * @param {(error?: any) => void} [callback] anything else is ignored: an event may call this with its own values
    * @returns {Promise<void> | undefined} nothing with a callback
    */
   end(callback) {

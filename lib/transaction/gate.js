@@ -7,9 +7,9 @@
 const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
 const { DatabaseError } = require('../base');
+const { Attempt } = require('./attempt');
 const { clientError, notIdleError, notLentError, releasedError } = require('./errors');
 const { readTransaction } = require('./options');
-const { TransactionScope } = require('./scope');
 
 /**
  * @typedef {import('../query').Batch} Batch
@@ -37,7 +37,7 @@ let handed;
 class TransactionGate {
   #client;
   #isWrapped;
-  /** The attempt at the transaction that is under way. @type {TransactionScope | undefined} */
+  /** The attempt at the transaction that is under way. @type {Attempt | undefined} */
   #scope = undefined;
   /** Whose statement the client is being given. @type {Scope | undefined} */
   #speaker = undefined;
@@ -115,7 +115,7 @@ class TransactionGate {
     const { connection } = this;
     if (!this.#isLent) throw notLentError();
     for (let attempt = 1; ; ++attempt) {
-      const scope = new TransactionScope(this, begin);
+      const scope = new Attempt(this, begin);
       // Nothing else passes from here on.
       this.#scope = scope;
       try {

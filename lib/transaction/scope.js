@@ -1,26 +1,17 @@
 'use strict';
 
-// One attempt at a transaction: BEGIN travels with the first statement and
-// COMMIT comes right behind the last one; inside of it, savepoints. Made by
-// gate.js, which is the way of its statements to the client.
+// Where a statement of a transaction belongs: the transaction itself (attempt.js) or a savepoint in it, which is made
+// here. A scope begins with its first statement, admits statements until it ends, and remembers the first failure.
+// gate.js asks it for each statement.
 
-const {
-  afterDelivery,
-  copyError,
-  DatabaseError,
-  QueryAbortedError,
-  ResultError,
-} = require('../base');
-const { OwnQuery } = require('../connection');
+const { copyError, DatabaseError, QueryAbortedError, ResultError } = require('../base');
 const { findUnsendable, outcome } = require('../query');
-const { classifyStatement, splitStatements } = require('../statements');
+const { ControlQuery, findControl } = require('./control');
 const {
   abortedError,
   controlError,
   endedError,
-  incompleteError,
   innerError,
-  looseError,
   openEndError,
   openError,
   openInnerError,
@@ -33,76 +24,30 @@ const { Transaction } = require('./transaction');
  * @typedef {import('../base').TransactionError} TransactionError
  * @typedef {import('../query').Query} Query
  * @typedef {import('./gate').TransactionGate} TransactionGate
- * @typedef {import('../statements').StatementInfo} StatementInfo
+ * @typedef {import('./attempt').Attempt} Attempt
  * @typedef {import('./transaction').Body} Body
  *
- * Rows or data as they come, or go.
+ * A stream, a cursor or a COPY.
  * @typedef {import('../query').StreamedQuery | import('../copy').CopyQuery} OpenQuery
  */
 
 /** The transaction was aborted by an earlier statement. */
 const IN_FAILED_TRANSACTION = '25P02';
 
-const COMMIT = 'COMMIT';
-const ROLLBACK = 'ROLLBACK';
-
-/** What begins, ends or splits a transaction. The kind `transaction` has SET LOCAL and the like, too. */
-const CONTROL = new Set([
-  ...['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT'],
-  ...['SAVEPOINT', 'RELEASE', 'PREPARE TRANSACTION'],
-]);
-
-/** @param {StatementInfo} info @returns {string | undefined} its keyword */
-function findControl({ text, isSeveral, touchesTransaction, class: { keyword } }) {
-  if (!touchesTransaction) return undefined;
-  if (!isSeveral) return CONTROL.has(keyword) ? keyword : undefined;
-  return splitStatements(text)
-    .map((statement) => classifyStatement(statement).keyword)
-    .find((each) => CONTROL.has(each));
-}
-
 function ignore() {}
-
-/** BEGIN and its kin. */
-class ControlQuery extends OwnQuery {
-  /** The server has said so. */
-  isDone = false;
-  #onFailed;
-
-  /** @param {string} text @param {(error: Error) => void} onFailed is called at once */
-  constructor(text, onFailed) {
-    super(text);
-    // Deferred constraints are checked then, and synchronous standbys waited for.
-    this.mayTakeLong = text === COMMIT;
-    this.#onFailed = onFailed;
-    this.isToldElsewhere = true;
-  }
-
-  /** @override @param {import('../rows').Result} result */
-  resolve(result) {
-    this.isDone = true;
-    super.resolve(result);
-  }
-
-  /** @override @param {Error} error */
-  reject(error) {
-    if (!this.isSettled) this.#onFailed(error);
-    super.reject(error);
-  }
-}
 
 /** One attempt at a transaction, or a savepoint in one. */
 class Scope {
   hasBegun = false;
-  /** Nothing more is taken. */
+  /** No statement is admitted any more. */
   hasEnded = false;
-  /** It was ended from outside, and this is why. @type {TransactionError | undefined} */
+  /** Why it has ended before its function has. @type {TransactionError | undefined} */
   interruption = undefined;
   /** Of the first statement that failed. @type {Error | undefined} */
   failure = undefined;
   /** The savepoint that is open in it. @type {Scope | undefined} */
   inner = undefined;
-  /** Settles with a savepoint. @type {Promise<any> | undefined} */
+  /** What nest() of a savepoint gives. @type {Promise<any> | undefined} */
   done = undefined;
   /** BEGIN, or SAVEPOINT, once it is sent. @type {ControlQuery | undefined} */
   #beginning = undefined;
@@ -117,7 +62,7 @@ class Scope {
     this.gate = gate;
     this.#begin = begin;
     this.outer = outer;
-    /** @type {TransactionScope} */
+    /** @type {Attempt} */
     this.top = outer === undefined ? /** @type {any} */ (this) : outer.top;
     this.transaction = new Transaction(this);
   }
@@ -160,16 +105,16 @@ class Scope {
     const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);
     if (query.info.isDoubtful || query.info.outlastsRollback) this.top.isDoubtful = true;
-    // The addon would find it when COMMIT is on its way already.
+    // The addon would refuse it only when COMMIT has been sent already.
     return findUnsendable(query.text, query.parameters);
   }
 
-  /** Learns of a failure when it happens, and not when somebody's promise says so. */
+  /** Notes a failure when it happens, which is before the promise of the statement is rejected. */
   #watch(/** @type {any} */ work) {
     const { reject } = work;
     work.reject = (/** @type {Error} */ error, /** @type {number | undefined} */ index) => {
       const isStopped = work.wasStopped && error instanceof QueryAbortedError;
-      // The transaction will be rejected: nobody needs to hear it twice.
+      // The transaction will be rejected with it, so the statement's own rejection may go unhandled.
       if (!work.isSettled && !isStopped && this.note(error)) work.isToldElsewhere = true;
       reject.call(work, error, index);
     };
@@ -280,7 +225,7 @@ class Scope {
   async #release(outer) {
     const text = `RELEASE ${this.#name}`;
     if (this.gate.connection.inFlight === 0) {
-      // All of it has succeeded, so this will.
+      // All statements in it have succeeded, so RELEASE will, too.
       outer.send(text);
       return;
     }
@@ -297,7 +242,7 @@ class Scope {
 
   /** @param {Scope} outer */
   #undo(outer) {
-    // What has ended takes the savepoint with it.
+    // The end of the outer one has ended the savepoint, too.
     if (!this.hasBegun || outer.hasEnded) return;
     outer.send(`ROLLBACK TO ${this.#name}`);
     outer.send(`RELEASE ${this.#name}`);
@@ -305,7 +250,7 @@ class Scope {
 
   // --- The end --------------------------------------------------------------------
 
-  /** @param {TransactionError} [interruption] why, when its function has not ended */
+  /** @param {TransactionError} [interruption] why, if its function has not ended */
   end(interruption) {
     if (this.hasEnded) return;
     this.hasEnded = true;
@@ -318,99 +263,9 @@ class Scope {
     if (inner === undefined) return;
     this.interruption ??= openInnerError();
     inner.end(endedError());
-    // The failure of the whole tells it.
+    // The transaction is rejected for it.
     inner.done?.catch(ignore);
   }
 }
 
-class TransactionScope extends Scope {
-  /** The last one: there is never more than one. @type {OpenQuery | undefined} */
-  open = undefined;
-  isCommitSent = false;
-  /** The client was released: nothing more may be sent. */
-  isAbandoned = false;
-  /** BEGIN has failed: what was sent behind it ran without a transaction. */
-  isLoose = false;
-  /** A text in it may have ended it, or has taken what no rollback gives back. */
-  isDoubtful = false;
-  /** BEGIN was sent, and the server has not said yet that nothing of it is left. */
-  mayLast = false;
-  #savepoints = 0;
-
-  nameSavepoint() {
-    return `pg_conduit_${++this.#savepoints}`;
-  }
-
-  /** @override */
-  begin() {
-    this.mayLast = true;
-    super.begin();
-  }
-
-  /** @override @param {Error} error */
-  onBeginFailed(error) {
-    this.note(error);
-    if (!(error instanceof DatabaseError)) return;
-    this.isLoose = true;
-    afterDelivery(() => this.gate.connection.destroy());
-  }
-
-  /** @param {Body} body */
-  async run(body) {
-    let value;
-    try {
-      value = await body(this.transaction);
-    } catch (error) {
-      this.end();
-      await this.#rollBack();
-      throw this.isLoose ? looseError(this.failure) : error;
-    }
-    this.end();
-    await this.#commit();
-    return value;
-  }
-
-  async #commit() {
-    if (this.interruption !== undefined || this.failure !== undefined) {
-      await this.#rollBack();
-      if (this.isLoose) throw looseError(this.failure);
-      throw outcome.tellOfRollback(this.interruption ?? abortedError(this.failure), this);
-    }
-    if (!this.hasBegun) return;
-    this.isCommitSent = true;
-    const { connection } = this.gate;
-    const query = this.send(COMMIT, ignore);
-    let command;
-    try {
-      ({ command } = await query.promise);
-    } catch (error) {
-      if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
-        await this.#rollBack();
-      } else if (error instanceof DatabaseError && !query.wasFatal) {
-        this.mayLast = false;
-      }
-      if (this.isLoose) throw looseError(this.failure);
-      outcome.tellOfCommit(/** @type {Error} */ (error), this);
-      throw error;
-    }
-    if (this.isLoose) throw looseError(this.failure);
-    if (command === ROLLBACK) this.mayLast = false;
-    if (command !== COMMIT) throw outcome.tellOfRollback(abortedError(this.failure), this);
-    if (this.failure !== undefined) throw incompleteError(this.failure);
-  }
-
-  async #rollBack() {
-    // After release() the pool does it.
-    if (!this.hasBegun || this.isAbandoned) return;
-    const { connection } = this.gate;
-    try {
-      const { command } = await this.send(ROLLBACK, ignore).promise;
-      if (command === ROLLBACK) this.mayLast = false;
-    } catch {
-      // Lost already, or not to be used by anybody.
-      connection.destroy();
-    }
-  }
-}
-
-module.exports = { Scope, TransactionScope };
+module.exports = { Scope };

@@ -1,15 +1,12 @@
 'use strict';
 
-// COPY as streams: a Writable for COPY … FROM STDIN, a Readable for COPY … TO
-// STDOUT (PostgreSQL documentation, "COPY Operations" in "Message Flow"). Both go
-// by the simple protocol, alone on their connection. Made by client.js and pool.js.
+// The Writable of COPY … FROM STDIN, which copyFrom() gives: takes chunks, sends them when the server waits for them,
+// and has the server fail the COPY if it is destroyed. Made by client.js and pool.js, and for rows.js.
 
-const { Readable, Writable } = require('node:stream');
+const { Writable } = require('node:stream');
 const {
-  afterDelivery,
   apart,
   assertThere,
-  CallSite,
   emitApart,
   isBytes,
   lengthOf,
@@ -17,83 +14,16 @@ const {
   ParameterError,
   partOf,
   QueryAbortedError,
-  StatementRefusedError,
   toBytes,
 } = require('../base');
-const { Query } = require('../query');
-const { classifyStatement, readCopyTarget, Scanner, splitStatements } = require('../statements');
 
 /**
- * @typedef {(query: Query, reason: QueryAbortedError) => void} GiveUp
- *
- * What a stream is told of its COPY; nothing of it in the middle of a delivery.
- * @typedef {object} CopySide
- * @property {boolean} [writableEnded]
- * @property {(error: Error) => void} onFailed
- * @property {() => void} onReady the server waits for data, or sends them
- * @property {(data: Buffer) => void} onData
- * @property {() => void} onDrained
+ * @typedef {import('./query').CopyQuery} CopyQuery
+ * @typedef {import('./query').GiveUp} GiveUp
  */
-
-const TAKES_COPY_FROM = 'COPY … FROM STDIN takes copyFrom()';
-const TAKES_COPY_TO = 'COPY … TO STDOUT takes copyTo()';
 
 /** A CopyData message of this size; the server does not care where they end. */
 const MESSAGE_BYTES = 1 << 20;
-
-class CopyQuery extends Query {
-  /** @type {CopySide | undefined} */
-  side = undefined;
-  #direction;
-
-  /** @param {'in' | 'out'} direction @param {ConstructorParameters<typeof Query>} parameters */
-  constructor(direction, ...parameters) {
-    super(...parameters);
-    this.#direction = direction;
-    this.isCopy = true;
-    this.callSite = new CallSite();
-    this.isRead = direction === 'out';
-    this.runsSolo = true;
-  }
-
-  /** Whoever has the data has not ended it: it may not end before. */
-  get isOpen() {
-    return !this.isSettled && this.side !== undefined && !this.side.writableEnded;
-  }
-
-  /** @param {Error} error for whoever has the data */
-  interrupt(error) {
-    this.side?.onFailed(error);
-  }
-
-  /** @override */
-  copyIn() {
-    if (this.#direction === 'in') afterDelivery(() => this.side?.onReady());
-    else this.refuse(TAKES_COPY_FROM);
-  }
-
-  /** @override */
-  copyOut() {
-    if (this.#direction === 'out') afterDelivery(() => this.side?.onReady());
-    else this.refuse(TAKES_COPY_TO);
-  }
-
-  /** @param {string} why */
-  refuse(why) {
-    this.error ??= new StatementRefusedError(why);
-    this.connection.endCopy(why);
-  }
-
-  /** @override @param {Buffer} data */
-  copyData(data) {
-    if (!this.isSettled) afterDelivery(() => this.side?.onData(data));
-  }
-
-  /** @override */
-  copyDrained() {
-    afterDelivery(() => this.side?.onDrained());
-  }
-}
 
 class CopyFrom extends Writable {
   /** Rows that the server has taken; set at the end. @type {number | null} */
@@ -116,7 +46,7 @@ class CopyFrom extends Writable {
     this.#query = query;
     this.#giveUp = giveUp;
     query.side = this;
-    // Before the stream asks for it: an error must not go by unnoticed.
+    // Before the COPY is sent, so that an error cannot go by unnoticed.
     query.promise.then(
       () => this.#onSettled(undefined),
       (error) => this.#onSettled(error),
@@ -130,8 +60,8 @@ class CopyFrom extends Writable {
   }
 
   /**
-   * What a callback throws is not to stop it either. And Writable counts by the property `length`: it would
-   * wait for ever for what it has miscounted.
+   * An exception of the callback's does not stop the stream either. And Writable counts the property `length` of
+   * chunks: of one that has its own, it would wait for ever for bytes that never come.
    * @override
    * @param {any} data
    * @param {any} [encoding] or the callback
@@ -158,14 +88,14 @@ class CopyFrom extends Writable {
 
   onReady() {
     this.#isReady = true;
-    // Waiting for data the server takes no notice of a cancel.
+    // A server that waits for data ignores cancel requests.
     if (this.destroyed) this.#fail(undefined);
     else this.#waiting?.();
     this.#waiting = undefined;
   }
 
   /**
-   * Not by _construct(), which would put off _destroy() too.
+   * Not by _construct(), which would delay _destroy() too.
    * @param {() => void} send
    */
   #whenReady(send) {
@@ -266,13 +196,13 @@ class CopyFrom extends Writable {
     const length = lengthOf(data);
     for (let at = 0; at < length; at += MESSAGE_BYTES) {
       const message = length > MESSAGE_BYTES ? partOf(data, at, MESSAGE_BYTES) : data;
-      // Lost meanwhile: its end tells.
+      // Lost meanwhile: the rejected query tells why.
       if (!connection.putCopyData(message)) return;
     }
   }
 
   /**
-   * Told to fail, the server takes nothing of it.
+   * Has the server fail the COPY, so that it stores nothing of it.
    * @param {any} error
    * @returns {boolean} false: it does not wait for data any more
    */
@@ -332,7 +262,7 @@ function toCounted(chunk) {
  * @returns {Buffer} that nothing can change the length of
  */
 function toData(data) {
-  // What merely inherits from Buffer gets past the checks of Writable.
+  // An object that merely inherits from Buffer passes the checks of Writable.
   if (!isBytes(data)) throw new ParameterError('COPY data must be strings, Buffers or Uint8Arrays');
   try {
     return toBytes(data);
@@ -341,98 +271,4 @@ function toData(data) {
   }
 }
 
-class CopyTo extends Readable {
-  #query;
-  #giveUp;
-  #isReading = true;
-
-  /**
-   * @param {CopyQuery} query
-   * @param {GiveUp} giveUp
-   * @param {() => void} start submits it
-   */
-  constructor(query, giveUp, start) {
-    super({ highWaterMark: MESSAGE_BYTES });
-    this.#query = query;
-    this.#giveUp = giveUp;
-    query.side = this;
-    query.promise.then(
-      () => this.push(null),
-      (error) => this.onFailed(error),
-    );
-    start();
-  }
-
-  /** @override @param {[any, ...any[]]} parameters */
-  emit(...parameters) {
-    return emitApart(() => super.emit(...parameters));
-  }
-
-  onReady() {}
-  onDrained() {}
-
-  /** @param {unknown} error */
-  onFailed(error) {
-    this.#query.callSite?.nameIn(error);
-    this.destroy(/** @type {Error} */ (error));
-  }
-
-  /** @param {Buffer} data */
-  onData(data) {
-    if (this.destroyed || this.push(data)) return;
-    this.#isReading = false;
-    this.#query.connection.setReading(false);
-  }
-
-  /** @override */
-  _read() {
-    if (this.#isReading) return;
-    this.#isReading = true;
-    this.#query.connection.setReading(true);
-  }
-
-  /**
-   * @override
-   * @param {Error | null} error
-   * @param {(error?: Error | null) => void} callback
-   */
-  _destroy(error, callback) {
-    const query = this.#query;
-    if (!query.isSettled) {
-      query.side = undefined;
-      query.wasStopped = true;
-      this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
-      this._read();
-    }
-    callback(error);
-  }
-}
-
-/** @param {string} text of a COPY @param {'FROM' | 'TO'} direction */
-function isOfDirection(text, direction) {
-  const scanner = new Scanner(text);
-  return readCopyTarget(scanner).direction === direction;
-}
-
-/**
- * @param {'in' | 'out'} direction
- * @param {unknown} text
- * @param {import('../query').QueryDefaults} defaults
- * @returns {CopyQuery} `refusal` says why it cannot be sent, if it cannot
- */
-function readCopy(direction, text, defaults) {
-  const query = new CopyQuery(direction, typeof text === 'string' ? text : '', [], {}, defaults);
-  const name = direction === 'in' ? 'copyFrom' : 'copyTo';
-  if (typeof text !== 'string') {
-    query.refusal = new ParameterError(`${name}() needs the text of a COPY, not ${typeof text}`);
-  } else if (classifyStatement(text).kind !== 'copy' || splitStatements(text).length > 1) {
-    query.refusal = new ParameterError(
-      `${name}() takes one COPY … ${direction === 'in' ? 'FROM STDIN' : 'TO STDOUT'}, and nothing else`,
-    );
-  } else if (isOfDirection(text, direction === 'in' ? 'TO' : 'FROM')) {
-    query.refusal = new StatementRefusedError(direction === 'in' ? TAKES_COPY_TO : TAKES_COPY_FROM);
-  }
-  return query;
-}
-
-module.exports = { CopyFrom, CopyQuery, CopyTo, readCopy };
+module.exports = { CopyFrom };

@@ -1,0 +1,84 @@
+'use strict';
+
+// The Readable of COPY … TO STDOUT, which copyTo() gives: passes on the data of the server, which is stopped while
+// nobody reads them. Made by client.js and pool.js.
+
+const { Readable } = require('node:stream');
+const { emitApart, QueryAbortedError } = require('../base');
+
+/**
+ * @typedef {import('./query').CopyQuery} CopyQuery
+ * @typedef {import('./query').GiveUp} GiveUp
+ */
+
+/** The server is stopped when so much waits to be read. */
+const BUFFER_BYTES = 1 << 20;
+
+class CopyTo extends Readable {
+  #query;
+  #giveUp;
+  #isReading = true;
+
+  /**
+   * @param {CopyQuery} query
+   * @param {GiveUp} giveUp
+   * @param {() => void} start submits it
+   */
+  constructor(query, giveUp, start) {
+    super({ highWaterMark: BUFFER_BYTES });
+    this.#query = query;
+    this.#giveUp = giveUp;
+    query.side = this;
+    query.promise.then(
+      () => this.push(null),
+      (error) => this.onFailed(error),
+    );
+    start();
+  }
+
+  /** @override @param {[any, ...any[]]} parameters */
+  emit(...parameters) {
+    return emitApart(() => super.emit(...parameters));
+  }
+
+  onReady() {}
+  onDrained() {}
+
+  /** @param {unknown} error */
+  onFailed(error) {
+    this.#query.callSite?.nameIn(error);
+    this.destroy(/** @type {Error} */ (error));
+  }
+
+  /** @param {Buffer} data */
+  onData(data) {
+    if (this.destroyed || this.push(data)) return;
+    this.#isReading = false;
+    this.#query.connection.setReading(false);
+  }
+
+  /** @override */
+  _read() {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#query.connection.setReading(true);
+  }
+
+  /**
+   * @override
+   * @param {Error | null} error
+   * @param {(error?: Error | null) => void} callback
+   */
+  _destroy(error, callback) {
+    const query = this.#query;
+    if (!query.isSettled) {
+      query.side = undefined;
+      query.wasStopped = true;
+      this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
+      this._read();
+    }
+    callback(error);
+  }
+}
+
+module.exports = { CopyTo };
