@@ -4,7 +4,13 @@
 
 process.env.PG_CONDUIT_TESTS = 'long';
 
-const SPECS = ['project/experiments', 'client/leaks', 'faults/network-cuts', 'copy/rows'];
+const SPECS = [
+  'project/experiments',
+  'client/leaks',
+  'faults/network-cuts',
+  'query/outcome',
+  'copy/rows',
+];
 
 module.exports = {
   ...require('../../.mocharc.json'),
