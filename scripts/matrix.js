@@ -4,15 +4,14 @@
 // addon that the Node.js of the checkout has built: Node-API must carry it everywhere. Prints one table
 // at its end. `--help` tells the options.
 
-const { spawn } = require('node:child_process');
 const { createHash } = require('node:crypto');
-const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const Table = require('cli-table3');
 const { startDatabase } = require('./database');
 const { getNode, getServer } = require('./matrix-parts');
+const { printSum, runAll } = require('./mocha-runs');
 
 const ROOT = path.join(__dirname, '..');
 const USAGE = `npm run test:matrix -- [options]
@@ -28,14 +27,14 @@ const SUPPORT = path.join('test', 'support');
 const TESTS = {
   core: ['--config', path.join(SUPPORT, 'core.mocharc.js')],
   short: ['--config', path.join(SUPPORT, 'matrix.mocharc.js')],
-  all: ['test/!(compat|consumers|fleet|install|long|types)/*.test.js'],
+  all: ['--config', path.join(SUPPORT, 'all.mocharc.js')],
 };
 
 /**
  * @typedef {import('./matrix-parts').Runtime} Runtime
  * @typedef {import('./matrix-parts').Server} Server
  * @typedef {{ node: Runtime, server: Server }} Cell
- * @typedef {{ passing: number, failing: number, code: number, seconds: number }} Outcome
+ * @typedef {import('./mocha-runs').Outcome} Outcome
  */
 
 function readOptions() {
@@ -68,36 +67,17 @@ function findAddon(prebuilds) {
 
 /**
  * Mocha in a Node.js, which is also the `node` of the processes that tests start.
- * @param {Cell} cell @param {string[]} tests
- * @returns {Promise<Outcome>}
+ * @param {Cell} cell @param {string} tests
  */
-async function runTests({ node, server }, tests) {
-  const started = performance.now();
-  const run = spawn(node.binary, [require.resolve('mocha/bin/mocha.js'), ...tests], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'inherit'],
+function describeRun({ node, server }, tests) {
+  return {
+    title: `${tests} tests on Node.js ${node.version}, PostgreSQL ${server.name}`,
+    command: [node.binary],
+    args: TESTS[tests],
     env: {
-      ...process.env,
       PATH: [path.dirname(node.binary), process.env.PATH].join(path.delimiter),
       PG_CONDUIT_TEST_SERVER: server.setting,
     },
-  });
-  let output = '';
-  run.stdout.on('data', (chunk) => {
-    output += chunk;
-    process.stdout.write(chunk);
-  });
-  const [code] = await once(run, 'close');
-  /** @param {string} what */
-  const count = (what) => {
-    const lines = [...output.matchAll(new RegExp(`^ *(\\d+) ${what}`, 'gm'))];
-    return Number(lines.at(-1)?.[1] ?? 0);
-  };
-  return {
-    passing: count('passing'),
-    failing: count('failing'),
-    code: code ?? 1,
-    seconds: (performance.now() - started) / 1000,
   };
 }
 
@@ -142,25 +122,18 @@ async function main() {
     ? runtimes.map((node, index) => ({ node, server: databases[index % databases.length] }))
     : databases.flatMap((server) => runtimes.map((node) => ({ node, server })));
 
-  /** @type {Outcome[]} */
-  const outcomes = [];
-  for (const cell of cells) {
-    console.log(
-      `\n== ${tests} tests on Node.js ${cell.node.version}, PostgreSQL ${cell.server.name}`,
-    );
-    outcomes.push(await runTests(cell, TESTS[tests]));
-  }
+  // Those that run all tests have processes enough.
+  const atOnce = tests === 'all' ? 1 : 2;
+  const outcomes = await runAll(
+    cells.map((cell) => describeRun(cell, tests)),
+    atOnce,
+  );
   print(cells, outcomes);
   console.log(`All with ${addon.file}, sha256 ${addon.digest}`);
   if (findAddon(prebuilds).digest !== addon.digest) {
     throw new Error(`${addon.file} is not the one any more that this began with`);
   }
-  // As mocha writes it, for what counts the tests of a run.
-  const sum = (/** @type {'passing' | 'failing'} */ name) =>
-    outcomes.reduce((total, outcome) => total + outcome[name], 0);
-  console.log(`\n  ${sum('passing')} passing in all cells`);
-  if (sum('failing') > 0) console.log(`  ${sum('failing')} failing in all cells`);
-  if (outcomes.some(({ code }) => code !== 0)) process.exitCode = 1;
+  printSum(outcomes, 'all cells');
 }
 
 main().catch((error) => {

@@ -5,11 +5,11 @@
 // must be found (planted-bugs.js). Brings the ordinary build back.
 //   node scripts/test-memory.js sanitizers|valgrind
 
-const { execFileSync, spawn } = require('node:child_process');
-const { once } = require('node:events');
+const { execFileSync } = require('node:child_process');
 const path = require('node:path');
 const { startDatabase } = require('./database');
 const { checkPlantedBugs } = require('./planted-bugs');
+const { runShards, shardCount } = require('./shards');
 
 const ROOT = path.join(__dirname, '..');
 const BUILD = path.join(__dirname, 'build.js');
@@ -72,23 +72,6 @@ const CHECKERS = {
   }),
 };
 
-/**
- * @param {string[]} command
- * @param {string} config of mocha
- * @param {Record<string, string>} env
- */
-async function runTests([program, ...args], config, env) {
-  const mocha = require.resolve('mocha/bin/mocha.js');
-  const run = spawn(program, [...args, mocha, '--config', config], {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
-  });
-  const [code] = await once(run, 'exit');
-  // One that is killed has none.
-  process.exitCode ||= code ?? 1;
-}
-
 /** @param {string} name */
 async function main(name) {
   if (!(name in CHECKERS)) throw new Error(`tell which: ${Object.keys(CHECKERS).join(' or ')}`);
@@ -98,18 +81,26 @@ async function main(name) {
     stdio: 'inherit',
   });
   // Outside of the checker's reach.
-  const database = await startDatabase({ settings: { max_connections: 200 } });
+  const databases = await Promise.all(
+    Array.from({ length: shardCount() }, () =>
+      startDatabase({ settings: { max_connections: 200 } }),
+    ),
+  );
   try {
     checkPlantedBugs(checker);
-    const env = { ...checker.env, PG_CONDUIT_DATABASE_URL: database.connectionString };
-    if (checker.before !== undefined) {
-      const { config, env: otherEnv } = checker.before;
-      await runTests(checker.command, config, { ...env, ...otherEnv });
+    const { command, config, before } = checker;
+    const envs = databases.map(({ connectionString }) => ({
+      ...checker.env,
+      PG_CONDUIT_DATABASE_URL: connectionString,
+    }));
+    if (before !== undefined) {
+      const others = envs.map((env) => ({ ...env, ...before.env }));
+      await runShards(before.config, { command, envs: others });
     }
     // The last count of tests is the one that CI reads.
-    await runTests(checker.command, checker.config, env);
+    await runShards(config, { command, envs });
   } finally {
-    await database.stop();
+    await Promise.all(databases.map((database) => database.stop()));
     execFileSync(process.execPath, [BUILD, '--if-needed'], { stdio: 'inherit' });
   }
 }

@@ -12,7 +12,7 @@ const { newClient } = require('../support/connect');
 const { errorOf } = require('../support/outcomes');
 const { until } = require('../support/outside');
 const { newPool, usePools } = require('../support/pools');
-const { holds } = require('../support/property');
+const { IS_LONG, holds } = require('../support/property');
 
 describe('copyRows()', function () {
   this.timeout(60000);
@@ -508,7 +508,7 @@ describe('copyRows()', function () {
                 }
               }
             }),
-            40,
+            IS_LONG ? 40 : 10,
           );
         });
       }

@@ -20,17 +20,23 @@ describe('a test that cannot run on this machine', () => {
   });
   after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-  /** @param {string} code @returns {{ status: number | null, stdout: string }} of mocha */
-  function runTests(code) {
+  /**
+   * @param {string} code
+   * @param {string[]} [options] of mocha
+   * @returns {{ status: number | null, stdout: string }} of mocha
+   */
+  function runTests(code, options = []) {
     const support = JSON.stringify(path.join(ROOT, 'test', 'support', 'cannot-run.js'));
     const write = (name, text) => {
       fs.writeFileSync(path.join(folder, name), text);
       return path.join(folder, name);
     };
-    const setup = `exports.mochaGlobalTeardown = require(${support}).printNotRun;`;
+    const setup = `const { collectFromWorkers, printNotRun } = require(${support});
+      exports.mochaGlobalSetup = function () { if (this.isParallelMode()) collectFromWorkers(); };
+      exports.mochaGlobalTeardown = printNotRun;`;
     const tests = `const { cannotRun } = require(${support});\n${code}`;
     const files = ['--require', write('setup.js', setup), write('some.test.js', tests)];
-    const args = [MOCHA, '--no-config', ...files];
+    const args = [MOCHA, '--no-config', ...options, ...files];
     const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
     return { status, stdout };
   }
@@ -65,6 +71,15 @@ describe('a test that cannot run on this machine', () => {
       /3 tests could not run here: no root \(a suite is one; a suite deep is two; another is three\)/,
     );
     assert.match(stdout, /1 failing/);
+  });
+
+  it('is told of in the same place when the tests run in other processes', () => {
+    const { status, stdout } = runTests(
+      `it('asks for IPv6', function () { cannotRun(this, 'no IPv6'); });`,
+      ['--parallel', '--jobs', '2'],
+    );
+    assert.equal(status, 0);
+    assert.match(stdout, /1 pending\s+1 test could not run here: no IPv6 \(asks for IPv6\)\s*$/);
   });
 
   it('is not told of where all run', () => {

@@ -10,9 +10,8 @@ const path = require('node:path');
 const ts = require('typescript');
 const { classifyStatement } = require('../../lib/statements/class');
 const { PAGES: PAGES_OF_INSTALLING, PARTS, fill } = require('../../scripts/install-docs');
-const { findTool } = require('../../scripts/install-once');
 const { PAGES, blocks, files, nameOfBlock, read } = require('../support/pages');
-const { Program, killAll } = require('../support/program');
+const { killAll } = require('../support/program');
 const { Project, ROOT } = require('../support/project');
 
 /** One of each kind that a pool refuses. */
@@ -213,24 +212,6 @@ describe('the documentation', function () {
         }
       }
     }
-  });
-
-  it('has an API reference that says what the declarations say', async () => {
-    const made = path.join(project.folder, 'api');
-    const typedoc = path.join(path.dirname(findTool('docs', 'typedoc')), '..', 'bin', 'typedoc');
-    const options = ['--options', 'docs/typedoc.json', '--out', made, '--logLevel', 'Warn'];
-    await new Program([typedoc, ...options], { cwd: ROOT }).toEnd();
-    const pages = fs.readdirSync(made, { recursive: true }).map(String);
-    const committed = fs.readdirSync(path.join(ROOT, 'docs', 'api'), { recursive: true });
-    const changed = [...new Set([...pages, ...committed.map(String)])].filter((page) => {
-      const texts = [made, path.join(ROOT, 'docs', 'api')].map((folder) => {
-        const file = path.join(folder, page);
-        if (!fs.existsSync(file)) return 'none';
-        return fs.statSync(file).isFile() ? fs.readFileSync(file, 'utf8') : '';
-      });
-      return texts[0].replaceAll('\r\n', '\n') !== texts[1].replaceAll('\r\n', '\n');
-    });
-    assert.deepEqual(changed, [], 'lib/index.d.ts has changed: run "npm run docs:api"');
   });
 
   for (const page of PAGES) {

@@ -24,7 +24,8 @@ const foreignTypes = { getTypeParser: (oid, format) => types.getTypeParser(oid, 
 const ASCII = 'hello world';
 const WIDE = 'grüße 😀';
 const JSON_VALUES = [{ a: [1, null] }, 'text'];
-const BYTES = Buffer.from([1, 2, 3, 0, 255]);
+/** In memory of their own, not in a piece of the pool that Node.js makes copies in. */
+const BYTES = Buffer.from(Uint8Array.of(1, 2, 3, 0, 255).buffer);
 
 /** One cell of each kind: kind, how it is written, what it is. */
 const CELLS = [

@@ -4,6 +4,8 @@
 // own, say nothing more with another libpq or under the sanitizers. For `npm run test:core` and
 // `npm run test:asan`.
 
+const { ofThisShard } = require('./shard');
+
 const SPECS = [
   'client/attribution',
   'connection/batch',
@@ -47,5 +49,5 @@ const SPECS = [
 
 module.exports = {
   ...require('../../.mocharc.json'),
-  spec: SPECS.map((name) => `test/${name}.test.js`),
+  spec: ofThisShard(SPECS),
 };

@@ -1,6 +1,6 @@
 'use strict';
 
-// The tests of faults in their long form: `npm run test:faults`.
+// The tests of faults in their longest form: `npm run test:faults`.
 
 process.env.PG_CONDUIT_FAULTS = 'full';
 

@@ -4,11 +4,14 @@
 // leaks, since libpq forgets a result that the server never ends.
 
 const core = require('./core.mocharc.js');
+const { ofThisShard } = require('./shard');
 
 module.exports = {
   ...core,
-  spec: ['faults/hostile-answers', 'faults/hostile-exchanges', 'faults/damaged-dialogues'].map(
-    (name) => `test/${name}.test.js`,
-  ),
+  spec: ofThisShard([
+    'faults/hostile-answers',
+    'faults/hostile-exchanges',
+    'faults/damaged-dialogues',
+  ]),
   timeout: 300_000,
 };

@@ -8,7 +8,7 @@ const { installOnce } = require('../../scripts/install-once');
 const { prepareBrowser } = require('./browser');
 
 const ROOT = path.join(__dirname, '..', '..');
-const FOLDERS = ['bench', 'tools/browser', 'tools/docs', 'tools/imports', 'tools/postgres'];
+const FOLDERS = ['bench', 'tools/browser', 'tools/imports', 'tools/postgres'];
 
 async function main() {
   for (const folder of FOLDERS) installOnce(path.join(ROOT, folder));

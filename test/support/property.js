@@ -9,7 +9,9 @@ const SEED = Number(process.env.FAST_CHECK_SEED || Date.now() % 0x7fffffff);
 /** FAST_CHECK_RUNS multiplies how often properties are tried. */
 const TIMES = Number(process.env.FAST_CHECK_RUNS || 1);
 
-/** Tests of faults in their long form: `npm run test:faults`. */
+/** What is slow by nature, as CI runs it: `npm run test:long`. `npm test` has a short form of each. */
+const IS_LONG = process.env.PG_CONDUIT_TESTS === 'long';
+/** Tests of faults in their longest form: `npm run test:faults`. */
 const IS_FULL = process.env.PG_CONDUIT_FAULTS === 'full';
 
 /** Runs a property; a failure prints FAST_CHECK_SEED, which repeats it. */
@@ -37,4 +39,4 @@ function randomFrom(seed = SEED) {
   };
 }
 
-module.exports = { IS_FULL, SEED, TIMES, holds, randomFrom };
+module.exports = { IS_FULL, IS_LONG, SEED, TIMES, holds, randomFrom };

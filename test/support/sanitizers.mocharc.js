@@ -4,9 +4,10 @@
 // threads end.
 
 const core = require('./core.mocharc.js');
+const { ofThisShard } = require('./shard');
 
 module.exports = {
   ...core,
-  spec: [...core.spec, 'test/client/lifecycle.test.js'],
+  spec: [...ofThisShard(['client/lifecycle']), ...core.spec],
   timeout: 300_000,
 };

@@ -3,6 +3,8 @@
 // For `npm run test:valgrind`: tests in which each part of the addon has its turn. Forty times as slow,
 // not all of them can be had.
 
+const { ofThisShard } = require('./shard');
+
 const SPECS = [
   'client/client',
   'connection/connecting',
@@ -16,6 +18,6 @@ const SPECS = [
 
 module.exports = {
   ...require('../../.mocharc.json'),
-  spec: SPECS.map((name) => `test/${name}.test.js`),
+  spec: ofThisShard(SPECS),
   timeout: 600_000,
 };

@@ -1,0 +1,51 @@
+'use strict';
+
+// `npm test`: all files side by side in several processes, or those alone that the command line names.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const TESTS = path.join(__dirname, '..');
+/** They have commands of their own. */
+const OTHER_FOLDERS = ['compat', 'consumers', 'fleet', 'install', 'long', 'types'];
+/** Those that take longest begin first: begun last they would run when all others have ended. */
+const LONGEST = [
+  'project/database',
+  'project/documentation',
+  'client/lifecycle',
+  'connection/own-statements',
+  'project/live-page',
+  'project/start',
+  'project/bench',
+  'query/outcome',
+  'client/leaks',
+  'project/experiments',
+  'faults/network-cuts',
+  'project/published',
+  'copy/rows',
+  'project/examples',
+].map((name) => path.join(TESTS, `${name}.test.js`));
+
+/** @returns {string[]} */
+function findFiles() {
+  const folders = fs.readdirSync(TESTS).filter((name) => !OTHER_FOLDERS.includes(name));
+  return folders.flatMap((folder) =>
+    fs.statSync(path.join(TESTS, folder)).isDirectory()
+      ? fs
+          .readdirSync(path.join(TESTS, folder))
+          .filter((name) => name.endsWith('.test.js'))
+          .map((name) => path.join(TESTS, folder, name))
+      : [],
+  );
+}
+
+const named = process.argv.slice(2).filter((argument) => argument.endsWith('.test.js'));
+
+module.exports = {
+  ...require('../../.mocharc.json'),
+  // What is named comes to these.
+  spec: named.length > 0 ? [] : [...new Set([...LONGEST, ...findFiles()])],
+  // Somebody's own server is one for all tests, and a single file is to be debugged.
+  parallel: process.env.PG_CONDUIT_DATABASE_URL === undefined && named.length !== 1,
+  jobs: 4,
+};

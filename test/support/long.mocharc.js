@@ -1,0 +1,21 @@
+'use strict';
+
+// What is slow by nature and has a short form in `npm test`, as CI runs it: `npm run test:long`.
+
+process.env.PG_CONDUIT_TESTS = 'long';
+
+const SPECS = [
+  'project/experiments',
+  'client/leaks',
+  'faults/network-cuts',
+  'query/outcome',
+  'copy/rows',
+];
+
+module.exports = {
+  ...require('../../.mocharc.json'),
+  spec: SPECS.map((name) => `test/${name}.test.js`),
+  parallel: process.env.PG_CONDUIT_DATABASE_URL === undefined,
+  jobs: 3,
+  timeout: 300_000,
+};
