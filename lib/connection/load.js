@@ -39,7 +39,7 @@ class ConnectionLoad {
   unknown = 0;
   /** When the query at the head became the head (performance.now()). */
   headSince = 0;
-  /** The shortest round trip that is possible. It does not count as a statement's time. */
+  /** The shortest round trip so far. It does not count as time of any statement. */
   roundTripMillis = 0;
   #slow = 0;
   #held = 0;
