@@ -15,7 +15,7 @@ const { outcome } = require('../query');
  * @typedef {import('../query').Query} Query
  */
 
-/** The first member waits for at most this many. */
+/** The most members of a group: the first one waits for all of them. */
 const MAX_MEMBERS = 32;
 /** What a group may be expected to cost the server, in ms: its locks are held for that long. */
 const MAX_MILLIS = 2;
