@@ -1,4 +1,4 @@
-// Module init: what lib/native/binding.js sees.
+// Module init: defines what lib/native/binding.js loads.
 #include <napi.h>
 
 #include <string>
@@ -27,7 +27,7 @@ void JS_SetBuffers(const Napi::CallbackInfo& info) {
       ->SetBuffers(info[0].As<Napi::Int32Array>(), info[1].As<Napi::Uint8Array>());
 }
 
-// submit(): void; the tick so far goes to libpq now, not at the end of the turn.
+// submit(): void; hands the tick so far to libpq now, not at the end of the turn.
 void JS_Submit(const Napi::CallbackInfo& info) {
   const auto data = AddonData::Get(info.Env());
   if (!data->alive()) return;
@@ -44,8 +44,8 @@ Napi::Object ToObject(Napi::Env env, const ConninfoPtr& options) {
   return object;
 }
 
-// parseConninfo(text: string): Record<string, string>; throws what libpq says
-// about a connection string or URI that it cannot read.
+// parseConninfo(text: string): Record<string, string>; throws libpq's message about a connection
+// string or URI that it cannot read.
 Napi::Value JS_ParseConninfo(const Napi::CallbackInfo& info) {
   char* message = nullptr;
   const ConninfoPtr options(
@@ -59,7 +59,7 @@ Napi::Value JS_ParseConninfo(const Napi::CallbackInfo& info) {
   return ToObject(info.Env(), options);
 }
 
-// conninfoDefaults(): Record<string, string>: environment and service file.
+// conninfoDefaults(): Record<string, string>; from the environment and the service file.
 Napi::Value JS_ConninfoDefaults(const Napi::CallbackInfo& info) {
   return ToObject(info.Env(), ConninfoPtr(PQconndefaults()));
 }
@@ -87,8 +87,8 @@ Napi::Value JS_ConninfoVariables(const Napi::CallbackInfo& info) {
   return variables;
 }
 
-// openSocket(family: number): number; a descriptor, connected to nothing and the caller's to
-// close; -1 if there is none to be had.
+// openSocket(family: number): number; a descriptor that is connected to nothing, and that the
+// caller closes; -1 if none can be opened.
 Napi::Value JS_OpenSocket(const Napi::CallbackInfo& info) {
   const int family = info[0].As<Napi::Number>().Int32Value();
   return Napi::Number::New(info.Env(), OpenUnconnected(family));
@@ -101,8 +101,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
     Napi::Error::New(env, refused).ThrowAsJavaScriptException();
     return exports;
   }
-  // Else OpenSSL asks the terminal for the passphrase of an encrypted key, and the
-  // event loop waits. libpq's own hook knows `sslpassword` only.
+  // Otherwise OpenSSL asks the terminal for the passphrase of an encrypted key, and the event loop
+  // waits. libpq's own hook knows `sslpassword` only.
   if (PQgetSSLKeyPassHook_OpenSSL() == nullptr) {
     PQsetSSLKeyPassHook_OpenSSL(PQdefaultSSLKeyPassHook_OpenSSL);
   }

@@ -52,7 +52,7 @@ napi_value MakeBuffer(napi_env env, const std::string& bytes) {
 }
 
 constexpr size_t kChunkParts = 4;
-// More than a string of V8 has; three times as many bytes still fit an int.
+// More units than a string of V8 can have; three times as many bytes still fit an int.
 constexpr size_t kMaxUnits = size_t{1} << 29;
 
 [[noreturn]] void FailDamaged() {
@@ -96,8 +96,8 @@ void AddonData::OnCleanup(napi_async_cleanup_hook_handle handle, void* data) {
 }
 
 void AddonData::TearDown(napi_async_cleanup_hook_handle handle) {
-  // No JavaScript runs any more; connections are closed in an orderly way, and
-  // the environment waits for libuv's close callbacks.
+  // No JavaScript runs any more. Connections are closed in an orderly way, and the environment
+  // waits for libuv's close callbacks.
   can_run_javascript_ = false;
   for (const auto& entry : connections_) entry.second->ShutDown();
   turn_.reset();
@@ -142,7 +142,7 @@ void AddonData::EndTick() {
   command_data_[kHeaderGathers] = 0;
   const Napi::HandleScope scope(env_);
   Call(end_tick_, 0, nullptr);
-  // Microtasks have put more aside: the loop must not sleep on it.
+  // Microtasks have gathered more: the loop must not sleep on that.
   if (can_run_javascript_ && command_data_[kHeaderGathers] != 0) turn_->RequestDelivery();
 }
 
@@ -152,14 +152,14 @@ void AddonData::ReadCommands() {
   if (used <= kHeaderSize) return;
   const auto units = static_cast<size_t>(command_data_[kHeaderTextLength]);
   const auto bytes = static_cast<size_t>(command_data_[kHeaderBytesLength]);
-  // Before anything is made of them; one that is negative is too large here.
+  // Checked before anything is made of them; a negative number is too large here.
   if (used > command_capacity_ || bytes > byte_capacity_ || units > kMaxUnits) {
     FailDamaged();
   }
   const Napi::HandleScope scope(env_);
   size_t size = 0;
   if (units > 0) {
-    // Three bytes a unit are enough for any string, so that one pass does.
+    // Three bytes for each unit are enough for any string, so that one pass suffices.
     const size_t capacity = units * 3 + 1;
     if (capacity > text_capacity_) {
       text_.reset(new char[capacity]);
@@ -175,8 +175,8 @@ void AddonData::ReadCommands() {
       return;
     }
   }
-  // Cleared first: a lost connection may be reported, but nothing here runs
-  // JavaScript that could write to the buffers meanwhile.
+  // Cleared first: a lost connection may be reported, but nothing here runs JavaScript that could
+  // write to the buffers meanwhile.
   command_data_[kHeaderUsed] = kHeaderSize;
   command_data_[kHeaderTextLength] = 0;
   command_data_[kHeaderBytesLength] = 0;

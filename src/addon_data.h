@@ -1,6 +1,6 @@
-// Everything that belongs to one JavaScript environment (the main thread or a
-// worker): its connections, the tick's buffers on their way down, the delivery
-// on its way up, and its teardown. Created by addon.cc.
+// Everything that belongs to one JavaScript environment (the main thread or a worker): its
+// connections, the buffers of commands, the delivery to JavaScript, and its teardown. Created by
+// addon.cc.
 #pragma once
 
 #include <napi.h>
@@ -26,29 +26,28 @@ class Connection;
 
 class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
  public:
-  // Null, with a pending JavaScript error, when the environment has no loop.
+  // Null, with a pending JavaScript error, if the environment has no event loop.
   static std::shared_ptr<AddonData> Create(Napi::Env env);
   static std::shared_ptr<AddonData> Get(Napi::Env env);
   ~AddonData();
   AddonData(const AddonData&) = delete;
   AddonData& operator=(const AddonData&) = delete;
 
-  // `tick`: the object whose `text` property collects the tick's texts;
-  // `deliver`: called once for each delivery; `end_tick`: called before the
-  // loop polls, if kHeaderGathers says so.
+  // `tick`: the object whose `text` property collects the tick's texts; `deliver`: called once for
+  // each delivery; `end_tick`: called before the loop polls, if kHeaderGathers is set.
   void Setup(Napi::Object tick, Napi::Function deliver, std::string json_guard,
              Napi::Function end_tick);
   // The memory that lib/native/tick-buffer.js writes commands and bytes to.
   void SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes);
   // Hands the tick's commands to libpq.
   void ReadCommands() override;
-  // After anything done outside of the loop's phases.
+  // To be called after anything that is done outside of the loop's phases.
   void RequestDeliveryIfAny();
 
   void Add(int32_t id, Connection* connection) { connections_[id] = connection; }
   void Remove(int32_t id) { connections_.erase(id); }
   const PipelineContext& pipeline_context() const { return context_; }
-  // Null: `message` says why.
+  // Null on failure; `message` says why.
   std::shared_ptr<TlsFiles> OpenTlsFiles(TlsFiles::Texts texts, std::string* message) {
     return tls_files_.Get(std::move(texts), message);
   }
@@ -67,12 +66,12 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
   Pipeline* FindPipeline(int32_t connection) override;
   void NotSent(int32_t slot, NotSentReason reason, int32_t detail) override;
 
-  // Calls into JavaScript, and runs its microtasks; what it throws is an
-  // uncaught exception.
+  // Calls into JavaScript, and runs its microtasks. What it throws is an uncaught exception.
   void Call(const Napi::FunctionReference& function, size_t count, const napi_value* arguments);
   // From here on nothing is read from JavaScript or delivered to it.
   void StopJavaScript();
-  // Copies events and cells into the inbox; a new one when it has outgrown it.
+  // Copies events and cells into the inbox. Returns the inbox if it is a new one, else undefined;
+  // null on failure.
   napi_value FillInbox(size_t* first_cell);
 
   Napi::Env env_;

@@ -24,7 +24,7 @@ uint16_t ReadUint16(std::string_view bytes, size_t at) {
   return static_cast<uint16_t>(ReadBigEndian(bytes.substr(at, 2)));
 }
 
-// 16 for what is no hexadecimal digit.
+// 16 for what is not a hexadecimal digit.
 unsigned HexDigit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);

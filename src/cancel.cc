@@ -45,7 +45,7 @@ void Cancel::OnSocketEvent(int /*status*/, int /*events*/) {
   bool ok = false;
   PostgresPollingStatusType state = PGRES_POLLING_FAILED;
   {
-    // It has a TLS handshake of its own.
+    // The cancel request has a TLS handshake of its own.
     const TlsFiles::Scope scope(files_);
     ok = scope.ok();
     if (ok) state = PQcancelPoll(cancel_.get());
@@ -79,13 +79,13 @@ void Cancel::Advance(PostgresPollingStatusType state) {
 
 #else
 
-// PQcancel blocks, so it runs on the thread pool. It speaks no TLS and reads no files. Both ends
-// may go first: the work outlives a Cancel that is destroyed, and the environment waits for it.
+// PQcancel blocks, so it runs on the thread pool. It uses no TLS and reads no files. Both sides may
+// go first: the work outlives a Cancel that is destroyed, and the environment waits for it.
 struct Cancel::Work {
   uv_work_t request;
   CancelPtr cancel;
   HandleCount* handles;
-  Cancel* owner;  // null once it is gone
+  Cancel* owner;  // null once the Cancel is destroyed
   bool ok;
   char message[256];
 };

@@ -1,6 +1,5 @@
-// One cancel request: a connection of its own to the server, which closes it
-// when it has signalled the backend. Nothing here can tell whether that came in
-// time. Owned by Pipeline.
+// One cancel request: a connection of its own to the server, which the server closes when it has
+// signalled the backend. Whether the signal came in time cannot be known here. Owned by Pipeline.
 #pragma once
 
 #include <libpq-fe.h>
@@ -19,7 +18,7 @@ namespace pg_conduit {
 
 class Cancel final : public SocketWatcher::Owner {
  public:
-  // `files`: what the connection's certificates and keys stand in, or null.
+  // `files`: the files with the connection's certificates and keys, or null.
   Cancel(uv_loop_t* loop, HandleCount* handles, Delivery* delivery, int32_t connection,
          std::shared_ptr<TlsFiles> files)
       : loop_(loop),
@@ -31,7 +30,7 @@ class Cancel final : public SocketWatcher::Owner {
   Cancel(const Cancel&) = delete;
   Cancel& operator=(const Cancel&) = delete;
 
-  // kCancelled follows, unless this is destroyed first.
+  // kCancelled follows, unless this object is destroyed first.
   void Start(PGconn* conn);
 
  private:

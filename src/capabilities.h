@@ -1,6 +1,6 @@
-// What the libpq in use can do: the newer calls as constants and wrappers, so that
-// no other file tests LIBPQ_HAS_*, and the versions we refuse. addon.cc checks the
-// version when the module loads; Pipeline uses the rest.
+// What the libpq in use can do: the newer calls as constants and wrappers, so that no other file
+// tests LIBPQ_HAS_*, and the versions that are refused. addon.cc checks the version when the module
+// loads; Pipeline and Connector use the rest.
 #pragma once
 
 #include <libpq-fe.h>
@@ -35,16 +35,15 @@ inline constexpr bool kHasChunkMode = true;
 inline constexpr bool kHasChunkMode = false;
 #endif
 
-// The rows of the query that is being answered come in results of so many. To be
-// called before the first of them is parsed; without kHasChunkMode all of them
-// come in one.
+// The rows of the query that is being answered come in results of this many rows. To be called
+// before the first of them is parsed; without kHasChunkMode all rows come in one result.
 inline void SetChunkedRows([[maybe_unused]] PGconn* connection, [[maybe_unused]] int rows) {
 #ifdef LIBPQ_HAS_CHUNK_MODE
   PQsetChunkedRowsMode(connection, rows);
 #endif
 }
 
-// Never all of them in one, even if that takes a result for each row.
+// The same, but never with all rows in one result, even if each row takes a result of its own.
 inline void SetStreamedRows(PGconn* connection, [[maybe_unused]] int rows) {
 #ifdef LIBPQ_HAS_CHUNK_MODE
   PQsetChunkedRowsMode(connection, rows);
@@ -53,22 +52,22 @@ inline void SetStreamedRows(PGconn* connection, [[maybe_unused]] int rows) {
 #endif
 }
 
-// PQcancelStart and its kin: cancel without blocking (libpq 17).
+// PQcancelStart and related calls: cancel without blocking (libpq 17).
 #ifdef LIBPQ_HAS_ASYNC_CANCEL
 inline constexpr bool kHasAsyncCancel = true;
 #else
 inline constexpr bool kHasAsyncCancel = false;
 #endif
 
-// ErrorWaits(): only the bundled libpq lets itself be looked into.
+// ErrorWaits(): only the bundled libpq gives access to its state.
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
 inline constexpr bool kSeesCopyErrors = true;
 #else
 inline constexpr bool kSeesCopyErrors = false;
 #endif
 
-// Whether the server has said an error while COPY data are sent to it, which libpq
-// passes on only when they have ended.
+// Whether the server has sent an error while COPY data are being sent to it. libpq passes it on
+// only when the data have ended.
 inline bool ErrorWaits([[maybe_unused]] const PGconn* connection) {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   return pg_conduit_error_waits(connection) != 0;
@@ -77,8 +76,8 @@ inline bool ErrorWaits([[maybe_unused]] const PGconn* connection) {
 #endif
 }
 
-// How many iterations a server may ask for in a SCRAM exchange, 0 without a limit, in
-// what this thread calls next of PQconnectPoll(). A system libpq knows no limit.
+// How many iterations a server may request in a SCRAM exchange, 0 for no limit, in the next calls
+// of PQconnectPoll() by this thread. A system libpq has no such limit.
 inline void LimitScram([[maybe_unused]] int iterations) {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   pg_conduit_limit_scram(iterations);
@@ -94,8 +93,8 @@ inline bool SendPipelineSync(PGconn* connection) {
 #endif
 }
 
-// Queues a Close of a prepared statement. Always false without kHasClosePrepared,
-// and nothing is queued then: the caller sends DEALLOCATE instead.
+// Queues a Close of a prepared statement. Always false without kHasClosePrepared, where nothing is
+// queued: the caller sends DEALLOCATE instead.
 inline bool SendClosePrepared([[maybe_unused]] PGconn* connection,
                               [[maybe_unused]] const char* name) {
 #ifdef LIBPQ_HAS_CLOSE_PREPARED

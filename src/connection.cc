@@ -9,9 +9,9 @@ namespace pg_conduit {
 
 namespace {
 
-// In a thread that is being terminated every call may fail, and the wrappers of
-// node-addon-api end the process when one is made on another's empty result:
-// the plain functions, which only say so, are used here.
+// In a thread that is being terminated every call may fail, and the wrappers of node-addon-api end
+// the process when one is used on another's empty result. So the plain functions are used here,
+// which only return an error.
 
 bool GetText(napi_env env, napi_value value, std::string* out) {
   size_t size = 0;
@@ -102,7 +102,7 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
     values.insert(values.end(), files->names().begin(), files->names().end());
   }
   connector_ = std::make_unique<Connector>(data_->pipeline_context(), id_, this);
-  // May fail at once, and is gone then.
+  // May fail at once, which resets connector_.
   connector_->Start(keywords, values, std::move(files), max_scram_iterations);
   data_->RequestDeliveryIfAny();
 }
@@ -137,7 +137,7 @@ void Connection::JS_Simple(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Connection::JS_PutCopyData(const Napi::CallbackInfo& info) {
-  // Not Napi::Uint8Array, which ends the process for anything else.
+  // Not Napi::Uint8Array, which ends the process for any other value.
   napi_typedarray_type type = napi_int8_array;
   size_t length = 0;
   void* data = nullptr;

@@ -1,6 +1,5 @@
-// The N-API edge of one connection: the object that lib/connection/connection.js holds.
-// First a Connector, then a Pipeline. JavaScript closes it; the finalizer only frees
-// what is left of it.
+// The N-API side of one connection: the object that lib/connection/connection.js holds. It has
+// first a Connector, then a Pipeline. JavaScript closes it; the finalizer only frees what is left.
 #pragma once
 
 #include <napi.h>
@@ -25,7 +24,7 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
 
   // Null before it is connected and after it was closed.
   Pipeline* pipeline() { return pipeline_.get(); }
-  // Closes everything without a word to JavaScript.
+  // Closes everything without reporting it to JavaScript.
   void ShutDown();
 
  private:
@@ -51,7 +50,7 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   // head(): { slot, millis } | undefined; what the server is to answer next, and for how long it
   // has had nothing else to do.
   Napi::Value JS_Head(const Napi::CallbackInfo& info);
-  // parameterStatus(name: string): string | null; null when the server has not told.
+  // parameterStatus(name: string): string | null; null if the server has not reported it.
   Napi::Value JS_ParameterStatus(const Napi::CallbackInfo& info);
   Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
   // socketFamily(): number; -1 if that is not known.

@@ -37,8 +37,8 @@ Connector::Progress Connector::Begin(const char* const* keywords, const char* co
     conn_.reset(PQconnectStartParams(keywords, values, 0));
   }
   if (conn_ == nullptr) return Fail("out of memory");
-  // The only way to learn the SQLSTATE of a refused connection: it stands in
-  // the verbose message, which lib/connection/errors.js takes apart.
+  // The SQLSTATE of a refused connection is only in the verbose message, which
+  // lib/connection/errors.js takes apart.
   PQsetErrorVerbosity(conn_.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
   return Advance(PQstatus(conn_.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED
@@ -46,18 +46,18 @@ Connector::Progress Connector::Begin(const char* const* keywords, const char* co
 }
 
 void Connector::OnSocketEvent(int /*status*/, int /*events*/) {
-  // A failed socket is libpq's to find out: it may have other addresses.
+  // libpq itself detects that a socket has failed: it may have other addresses.
   Conclude(Poll());
 }
 
 Connector::Progress Connector::Poll() {
-  // The old handle goes first: libpq may close its descriptor and open another
-  // one under the same number, which epoll would not know.
+  // The old handle is closed first: libpq may close its descriptor and open another one under the
+  // same number, which epoll would not notice.
   watcher_.reset();
   PostgresPollingStatusType state = PGRES_POLLING_FAILED;
   {
     const TlsFiles::Scope scope(files_);
-    // Without a file libpq would go on without what stands there.
+    // Without a file libpq would go on without what is in it.
     if (!scope.ok()) return Fail(kTlsFilesMissing);
     LimitScram(max_scram_iterations_);
     state = PQconnectPoll(conn_.get());

@@ -1,7 +1,6 @@
-// Establishes one connection: PQconnectStart, then PQconnectPoll on a poll
-// handle until libpq says yes or no. Owned by Connection, which takes the
-// PGconn over when it is ready. Host names have been resolved before
-// (`hostaddr`), so that nothing here blocks.
+// Establishes one connection: PQconnectStart, then PQconnectPoll on a poll handle until libpq
+// succeeds or fails. Owned by Connection, which takes over the PGconn when it is ready. Host names
+// were resolved before (`hostaddr`), so that nothing here blocks.
 #pragma once
 
 #include <libpq-fe.h>
@@ -22,8 +21,8 @@ class Connector final : public SocketWatcher::Owner {
  public:
   class Owner {
    public:
-    // Both may destroy the Connector, which calls them from Conclude() only.
-    // `files` may be read again, for a cancel request.
+    // Both may destroy the Connector, which calls them only from Conclude(). `files` may be read
+    // again, for a cancel request.
     virtual void OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) = 0;
     virtual void OnConnectFailed(std::string message) = 0;
 
@@ -37,8 +36,8 @@ class Connector final : public SocketWatcher::Owner {
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
-  // Keywords and values as PQconnectStartParams takes them; `files` that they name, or null;
-  // 0 for SCRAM iterations without a limit.
+  // Keywords and values as PQconnectStartParams takes them; the `files` that they name, or null;
+  // the most SCRAM iterations, 0 for no limit.
   void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values,
              std::shared_ptr<TlsFiles> files, int max_scram_iterations);
 
@@ -46,12 +45,12 @@ class Connector final : public SocketWatcher::Owner {
   enum class Progress { kWaiting, kConnected, kFailed };
 
   void OnSocketEvent(int status, int events) override;
-  // These never call the owner: what becomes of the connection is their result.
+  // These never call the owner: they return what becomes of the connection.
   Progress Begin(const char* const* keywords, const char* const* values);
   Progress Poll();
   Progress Advance(PostgresPollingStatusType state);
   Progress Fail(std::string message);
-  // The last thing that happens on the way out, since the owner may destroy this.
+  // The last call on the way out, since the owner may destroy this object.
   void Conclude(Progress progress);
   static void ReceiveNotice(void* connector, const PGresult* result);
 

@@ -64,7 +64,7 @@ size_t CountUtf16(std::string_view utf8) {
   return units;
 }
 
-// Where the character begins that the byte at `at` is a part of.
+// The start of the character that the byte at `at` is a part of.
 size_t CharacterStart(std::string_view utf8, size_t at) {
   const auto is_inside = [&](size_t index) {
     return (static_cast<unsigned char>(utf8[index]) & 0xC0) == 0x80;
@@ -106,7 +106,7 @@ size_t AppendUtf16(std::string_view utf8, std::u16string* out) {
 
 void Delivery::PushText(std::string_view utf8) {
   TextRef ref{0, 0};
-  // Messages are short; one that is not is cut rather than lost.
+  // Messages are short; a long one is truncated rather than lost.
   if (utf8.size() > kChunkBulkLimit) utf8 = utf8.substr(0, CharacterStart(utf8, kChunkBulkLimit));
   AppendText(utf8, &ref);
   PushInt(ref.offset);
@@ -122,7 +122,7 @@ bool Delivery::AppendText(std::string_view utf8, TextRef* ref) {
     chunk.ascii.append(utf8);
     return true;
   }
-  // Bytes are an upper bound of units.
+  // The number of bytes is an upper bound of the units.
   if (chunk.wide.size() + utf8.size() > kMaxStringLength &&
       chunk.wide.size() + CountUtf16(utf8) > kMaxStringLength) {
     return false;

@@ -1,7 +1,6 @@
-// What one turn of the event loop has to tell JavaScript: events, cells and
-// text chunks, collected here while libpq is drained and handed over in one
-// call (AddonData::Deliver). Written by Pipeline, Connector and RowWriter;
-// knows nothing of N-API.
+// What one turn of the event loop has to report to JavaScript: events, cells and text chunks. They
+// are collected while libpq is drained, and handed over in one call (AddonData::Deliver). Written
+// by Pipeline, Connector, Cancel and RowWriter; independent of N-API.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,8 @@
 
 namespace pg_conduit {
 
-// Text that was collected for one run of events. Small on purpose: a kept
-// JavaScript substring of 13 characters or more keeps its whole chunk alive.
+// Text that was collected for one run of events. Small on purpose: a JavaScript substring of 13
+// characters or more keeps its whole chunk alive.
 struct TextChunk {
   std::string ascii;
   std::u16string wide;
@@ -49,8 +48,8 @@ class Delivery {
     const int32_t values[] = {static_cast<int32_t>(event), static_cast<int32_t>(ints)...};
     events_.insert(events_.end(), std::begin(values), std::end(values));
   }
-  // For an event with texts, which may be kept for long: behind what fills a
-  // chunk they begin another one, lest a row of many MB be kept with them.
+  // For an event with texts, which JavaScript may keep for long. If the chunk is full they begin
+  // another one, so that they do not keep a row of many MB alive.
   template <typename... Ints>
   void PushWithText(Event event, Ints... ints) {
     if (ChunkIsFull()) NextChunk();
@@ -58,13 +57,13 @@ class Delivery {
   }
   void PushInt(int32_t value) { events_.push_back(value); }
   void PushText(std::string_view utf8);
-  // Appends to the bytes of the chunk, and to the event before if it can.
+  // Appends to the chunk's bytes, and extends the event before if it can.
   void PushCopyData(int32_t slot, std::string_view data);
-  // Two ints of an event written so far; for counts known only afterwards.
+  // For counts that are known only afterwards: Patch() writes an int of an event at its Mark().
   size_t Mark() const { return events_.size(); }
   void Patch(size_t mark, int32_t value) { events_[mark] = value; }
 
-  // Cells: reserve whole rows, write through the pointer.
+  // Cells: reserve whole rows, then write through the pointer.
   size_t cell_count() const { return cells_.size(); }
   uint64_t* AddCells(size_t count) {
     cells_.resize(cells_.size() + count);
@@ -73,26 +72,25 @@ class Delivery {
   void DropCells(size_t count) { cells_.resize(cells_.size() - count); }
 
   TextChunk& text() { return chunk_count_ == 0 ? NextChunk() : chunks_[chunk_count_ - 1]; }
-  // False when a string of this chunk would be longer than V8 allows.
+  // False if a string of this chunk would be longer than V8 allows.
   bool AppendText(std::string_view utf8, TextRef* ref);
   bool ChunkIsFull() const;
   bool ChunkIsEmpty() const;
   // Ends the current chunk. Call between events, never inside one.
   TextChunk& NextChunk();
 
-  // What follows belongs to another query. Between the JSON of two of them
-  // stands a guard, a string that no server can guess: whoever sends what is
-  // not JSON ("[1", and later "2]") may not take a neighbour's value along.
+  // What follows belongs to another query. Between the JSON of two queries there is a guard, a
+  // string that no server can guess: a server that sends invalid JSON ("[1", and later "2]") must
+  // not take in a neighbour's value.
   void BeginResult();
   void SetJsonGuard(std::string guard) { json_guard_ = std::move(guard); }
-  // False when the string would be longer than V8 allows.
+  // False if the string would be longer than V8 allows.
   bool AppendJson(std::string_view text, uint64_t* cell);
-  // Ends each chunk's JSON array with the counts of its guards, and of all of
-  // it, by which JavaScript sees whether each value was one value.
+  // Ends each chunk's JSON array with the number of its guards, and that of values and guards, by
+  // which JavaScript sees whether each value was one value.
   void FinishJson();
 
-  // Forgets what was delivered; memory that one large delivery needed is
-  // given back.
+  // Forgets what was delivered, and frees the memory that only one large delivery needed.
   void Clear();
 
  private:
@@ -105,8 +103,8 @@ class Delivery {
 };
 
 bool IsAscii(std::string_view text);
-// Appends UTF-8 as UTF-16; what is not valid becomes U+FFFD, as in Node's
-// own decoder. Returns the units appended.
+// Appends UTF-8 as UTF-16. What is not valid becomes U+FFFD, as in Node.js's own decoder. Returns
+// the number of units appended.
 size_t AppendUtf16(std::string_view utf8, std::u16string* out);
 
 }  // namespace pg_conduit

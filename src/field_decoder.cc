@@ -78,10 +78,10 @@ bool ParseNumber(std::string_view text, Number* out) {
 
 #ifdef __APPLE__
 
-// The libc++ of the systems that we support has no from_chars for this. `text` ends with a NUL, as
-// all values of libpq.
+// libc++ on the systems that we support has no from_chars for doubles. `text` ends with a NUL, as
+// do all values of libpq.
 bool ParseFloat(std::string_view text, double* out) {
-  // Strtod takes more: white space, a plus sign, hexadecimal digits.
+  // strtod accepts more: white space, a plus sign, hexadecimal digits.
   if (text.empty() || std::strchr("+ \t\n\v\f\r", text[0]) != nullptr) return false;
   if (text.find_first_of("xX") != std::string_view::npos) return false;
   char* end = nullptr;
@@ -125,7 +125,7 @@ bool PutTextBytes(std::string_view text, Delivery* delivery, uint64_t* cell) {
   return true;
 }
 
-// Text that `append` makes of the value.
+// The text that `append` makes of the value.
 template <typename Value>
 bool PutFormatted(bool (*append)(Value, std::string*), Value value, Delivery* delivery,
                   uint64_t* cell) {
@@ -194,8 +194,8 @@ ColumnPlan PlanBinaryColumn(Oid type, uint32_t flags) {
       return {Codec::kBinaryInt4, CellKind::kInt32, 1};
     case kOid:
       return {Codec::kBinaryOid, CellKind::kUint32, 1};
-    // Not float4: JavaScript's number is the one that its text stands for, and
-    // the server's choice of digits is not std::to_chars'.
+    // Not float4: JavaScript's number is the one that its text stands for, and the server does not
+    // choose the digits that std::to_chars does.
     case kFloat8:
       return {Codec::kBinaryFloat8, CellKind::kFloat64, 1};
     case kJsonType:

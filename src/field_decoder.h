@@ -1,6 +1,6 @@
-// One field of a result, by type: what kind of cell it becomes and how its
-// bytes are read. Called by RowWriter for every cell; knows nothing of N-API.
-// The formats are those of PostgreSQL's *_out and *_send functions.
+// Decodes one field of a result, by its type: what kind of cell it becomes and how its bytes are
+// read. Called by RowWriter for every cell; independent of N-API. The formats are those of
+// PostgreSQL's *_out and *_send functions.
 #pragma once
 
 #include <libpq-fe.h>
@@ -39,7 +39,7 @@ enum class Codec : uint8_t {
   kBinaryUuid,
   kBinaryNumeric,
   kBinaryBytes,
-  kUnknownBinary,  // never asked for; fails every cell that is not NULL
+  kUnknownBinary,  // never requested; fails every cell that is not NULL
 };
 
 struct ColumnPlan {
@@ -51,12 +51,11 @@ struct ColumnPlan {
 // `flags`: the kFlagDecodeMask bits of ExecuteFlags.
 ColumnPlan PlanColumn(Oid type, int format, uint32_t flags);
 
-// Whether binary format of this type can be decoded to just what its text
-// would give.
+// Whether the binary format of this type can be decoded to exactly what its text would give.
 bool IsBinaryDecodable(Oid type);
 
-// Writes one value that is not NULL to `cell`. False when the bytes are not
-// what the type's format allows, or a string would be too long for V8.
+// Writes one value that is not NULL to `cell`. False if the bytes are not what the type's format
+// allows, or if a string would be too long for V8.
 bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* delivery,
                  uint64_t* cell);
 

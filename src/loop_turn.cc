@@ -9,7 +9,7 @@ namespace pg_conduit {
 
 namespace {
 
-// A poll that has slept for longer was woken by what came just then.
+// A poll that slept for longer than this was woken by something that arrived just then.
 constexpr uint64_t kSleptNanos = 20000;
 
 }  // namespace
@@ -44,8 +44,8 @@ LoopTurn::LoopTurn(uv_loop_t* loop, HandleCount* handles, Owner* owner)
     LoopTurn* turn = static_cast<Handles*>(handle->data)->turn;
     if (turn != nullptr) turn->Check();
   });
-  // Connections keep the loop alive, and a delivery that waits (idle); these
-  // two, always active, must not.
+  // Connections keep the loop alive, and so does a delivery that waits (idle). These two are always
+  // active, and must not.
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->prepare));
   uv_unref(reinterpret_cast<uv_handle_t*>(&handles_->check));
 }
@@ -70,7 +70,7 @@ void LoopTurn::Forget(const Pipeline* pipeline) {
     list->erase(std::remove(list->begin(), list->end(), pipeline), list->end());
   };
   drop(&dirty_);
-  // Prepare() is walking this one.
+  // Prepare() may be iterating over this one.
   std::replace(flushing_.begin(), flushing_.end(), const_cast<Pipeline*>(pipeline),
                static_cast<Pipeline*>(nullptr));
 }
@@ -87,9 +87,9 @@ void LoopTurn::Prepare() {
     if (pipeline != nullptr) pipeline->Flush();
   }
   flushing_.clear();
-  // Sending and flushing read answers too; the loop must not sleep on them.
+  // Sending and flushing also read answers; the loop must not sleep on those.
   if (owner_->HasDelivery()) RequestDelivery();
-  // What the poll brings has arrived later than what was read here.
+  // What the poll brings arrives later than what was read here.
   arrival_ = Arrival{0, 0};
   polls_at_ = uv_hrtime();
   idle_at_ = uv_metrics_idle_time(loop_);
@@ -98,8 +98,8 @@ void LoopTurn::Prepare() {
 const LoopTurn::Arrival& LoopTurn::arrival() {
   if (arrival_.latest != 0) return arrival_;
   const uint64_t now = uv_hrtime();
-  // Not the time since: what another socket has brought may have kept JavaScript
-  // busy meanwhile.
+  // Not the time since then: what another socket has brought may have kept JavaScript busy
+  // meanwhile.
   const uint64_t slept = polls_at_ == 0 ? 0 : Slept();
   arrival_ = Arrival{slept > kSleptNanos ? polls_at_ + slept : polled_at_, now};
   return arrival_;

@@ -3,7 +3,7 @@
 //   prepare  the tick's commands go to libpq, then each pipeline is flushed
 //   poll     SocketWatcher: answers are read and decoded
 //   check    one call into JavaScript with all that was decoded
-// Owned by AddonData. Knows nothing of N-API.
+// Owned by AddonData; independent of N-API.
 #pragma once
 
 #include <uv.h>
@@ -21,7 +21,7 @@ class LoopTurn {
  public:
   class Owner {
    public:
-    // Lets JavaScript write what it has put aside until now.
+    // Lets JavaScript write what it has gathered.
     virtual void EndTick() = 0;
     virtual void ReadCommands() = 0;
     virtual bool HasDelivery() const = 0;
@@ -38,18 +38,18 @@ class LoopTurn {
 
   // The pipeline has something to send: flush it before the loop polls.
   void RequestFlush(Pipeline* pipeline) { dirty_.push_back(pipeline); }
-  // The pipeline goes away.
+  // The pipeline is being destroyed.
   void Forget(const Pipeline* pipeline);
   // Something waits to be delivered: the loop must neither sleep nor end.
   void RequestDelivery();
 
-  // Commands go to libpq now.
+  // Commands are being handed to libpq.
   void MarkSend() { sent_at_ = uv_hrtime(); }
-  // When the latest commands went, in nanoseconds of uv_hrtime.
+  // When the latest commands were handed over, in nanoseconds of uv_hrtime.
   uint64_t sent_at() const { return sent_at_; }
 
-  // When what is read now has arrived. What was there before the loop polled
-  // may have waited for a busy JavaScript: nobody knows how long.
+  // When the data that are being read have arrived. Data that were there before the loop polled may
+  // have waited for busy JavaScript, nobody knows how long.
   struct Arrival {
     uint64_t earliest;
     uint64_t latest;
@@ -72,7 +72,7 @@ class LoopTurn {
   uint64_t polls_at_ = 0;   // when this turn began to poll; 0 while it does not
   uint64_t idle_at_ = 0;    // how long the loop had slept in all by then
   uint64_t polled_at_ = 0;  // when the last turn's poll returned
-  Arrival arrival_{0, 0};   // in this turn; 0 while nobody has asked
+  Arrival arrival_{0, 0};   // in this turn; 0 until it is needed
 };
 
 }  // namespace pg_conduit

@@ -11,13 +11,13 @@ namespace {
 constexpr int32_t kMaxParams = 65535;  // the Bind message counts them in 16 bits
 constexpr size_t kIntDigits = 12;      // "-2147483648" and its NUL
 
-// The server drops a connection, with everybody on it, whose message is
-// longer than this (PQ_LARGE_MESSAGE_LIMIT, pqcomm.h). 1 KiB is left for the
-// parts of the message that are not counted here.
+// The server drops a connection, with all that is in flight on it, if a message is longer than this
+// (PQ_LARGE_MESSAGE_LIMIT, pqcomm.h). 1 KiB is left for the parts of the message that are not
+// counted here.
 constexpr uint64_t kMaxMessage = 0x3FFFFFFF - 1024;
 
-// Bytes that `units` UTF-16 units take at the start of `utf8`; more than there
-// are when it is too short.
+// The bytes that `units` UTF-16 units take at the start of `utf8`; more than its size if it is too
+// short.
 size_t Utf8Size(std::string_view utf8, size_t units) {
   size_t at = 0;
   while (units > 0 && at < utf8.size()) {
@@ -207,7 +207,7 @@ bool ParamReader::ReadParams(int32_t count) {
       case ParamKind::kBytes: {
         std::string_view bytes;
         if (!TakeBytes(value, &bytes)) return false;
-        // Not null even when empty: null would be NULL.
+        // Not a null pointer even if it is empty: that would be NULL.
         values_[index] = bytes.empty() ? "" : bytes.data();
         lengths_[index] = value;
         formats_[index] = 1;

@@ -37,8 +37,7 @@ void PushErrorFields(const PGresult* result, Delivery* delivery) {
 }
 
 bool IsUnaskedAnswer(const PGresult* notice) {
-  // pqParseInput3, "arrived from server while idle". What a server says itself
-  // has an SQLSTATE.
+  // pqParseInput3, "arrived from server while idle". A notice of the server has an SQLSTATE.
   static constexpr std::string_view kBegin = "message type 0x";
   if (PQresultErrorField(notice, PG_DIAG_SQLSTATE) != nullptr) return false;
   const char* message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);

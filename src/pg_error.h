@@ -1,5 +1,5 @@
-// The fields of an ErrorResponse or NoticeResponse, written as events.
-// Called by Pipeline and by the notice receiver of each connection.
+// Writes the fields of an ErrorResponse or NoticeResponse as events. Called by Pipeline and
+// Connector.
 #pragma once
 
 #include <libpq-fe.h>
@@ -12,8 +12,8 @@ namespace pg_conduit {
 // (PostgreSQL documentation, "Error and Notice Message Fields").
 void PushErrorFields(const PGresult* result, Delivery* delivery);
 
-// Whether a notice is libpq's own, about a message that came while nothing was
-// asked: an answer to nobody, which the next question would otherwise take.
+// Whether a notice is libpq's own, about a message that came while nothing was in flight. Such an
+// answer belongs to no query, and the next query would otherwise take it.
 bool IsUnaskedAnswer(const PGresult* notice);
 
 }  // namespace pg_conduit

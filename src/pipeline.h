@@ -1,6 +1,6 @@
-// One established connection in libpq's pipeline mode, and THE queue of what
-// was sent on it and not yet answered. Nothing else calls PQsend*, PQgetResult
-// or PQflush. Owned by Connection; flushed by LoopTurn; knows nothing of N-API.
+// One established connection in libpq's pipeline mode, and the only queue of what was sent on it
+// and not yet answered. Nothing else calls PQsend*, PQgetResult or PQflush. Owned by Connection;
+// flushed by LoopTurn; independent of N-API.
 //
 // The invariants (CONTRIBUTING.md, "Before you edit pipeline.cc"):
 //  - libpq is drained after every send and every flush, and before anything
@@ -57,23 +57,23 @@ struct ParamArrays {
   const int* formats;
 };
 
-// Why a connection cannot be trusted with another query, or another value.
+// Why a connection cannot be trusted with another query or another value.
 constexpr char kMismatch[] = "the server's answers do not match what was sent";
 constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody asked for";
 
-// Of a Sync that nobody waits for.
+// The slot of a Sync that no query waits for.
 constexpr int32_t kNoSlot = -1;
 
 class Pipeline final : public SocketWatcher::Owner {
  public:
-  // `conn` is connected and in non-blocking pipeline mode; `files` that it names, or null.
+  // `conn` is connected and in non-blocking pipeline mode; `files`: those that it names, or null.
   Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
            std::shared_ptr<TlsFiles> files);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Each of these reports by events; on a lost connection, kNotSent.
+  // Each of these reports by events; by kNotSent if the connection is lost.
   void SendQuery(int32_t slot, uint32_t flags, const char* text, const ParamArrays& params);
   void SendParse(int32_t slot, int32_t statement, const char* text);
   void SendExecute(int32_t slot, uint32_t flags, int32_t statement, const ParamArrays& params);
@@ -81,38 +81,37 @@ class Pipeline final : public SocketWatcher::Owner {
   void SendSync(int32_t slot);
   void Flush();
 
-  // A text of several statements, or a COPY, by the simple protocol: it leaves
-  // pipeline mode as soon as all that was sent is answered. Nothing else may be
-  // sent before its kSync.
+  // Runs a text of several statements, or a COPY, by the simple protocol. Pipeline mode ends as
+  // soon as all that was sent is answered. Nothing else may be sent before the kSync of this query.
   void SendSimple(int32_t slot, uint32_t flags, std::string text);
-  // While the server waits for COPY data: false when it does not (any more).
+  // Sends COPY data. False if the server does not wait for any, or no longer does.
   bool PutCopyData(const char* data, size_t size);
-  // With a message the server is told to fail.
+  // Ends the COPY. With a message the server is told to fail it.
   bool EndCopy(const char* message);
 
-  // Asks the server, on a connection of its own, to cancel what it runs;
-  // kCancelled follows.
+  // Sends a cancel request for what the server runs, on a connection of its own; kCancelled
+  // follows.
   void RequestCancel();
-  // Without reading the server is stopped when the network's buffers are full.
+  // If nothing is read, the server stops when the network's buffers are full.
   void SetReading(bool reading);
 
   void SetLoopRef(bool loop_ref);
-  // False: `message` says why nothing can be received.
+  // False if nothing can be received; `message` says why.
   bool Start(bool loop_ref, std::string* message);
-  // Fails what is pending and closes the socket; events tell the rest.
+  // Fails what is pending and closes the socket; events report it.
   void Lose(const char* message);
 
-  // What the server has told of a parameter of its session, or null.
+  // What the server has reported for a parameter of its session, or null.
   const char* ParameterStatus(const char* name) const {
     return lost() ? nullptr : PQparameterStatus(conn_.get(), name);
   }
   bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
   int socket_family() const { return lost() ? -1 : SocketFamily(PQsocket(conn_.get())); }
 
-  // What the server is to answer next, and since when it has had nothing else to do, in nanoseconds
-  // of uv_hrtime.
+  // What the server has to answer next, and since when it has had nothing else to do, in
+  // nanoseconds of uv_hrtime.
   struct Head {
-    int32_t slot;  // kNoSlot: nobody waits for it
+    int32_t slot;  // kNoSlot: no query waits for it
     uint64_t since;
   };
   std::optional<Head> head() const {
@@ -131,7 +130,7 @@ class Pipeline final : public SocketWatcher::Owner {
     int32_t slot;
     uint32_t flags;
     bool answered;     // a result has come, its NULL has not
-    bool completed;    // so has the end of it: a tag, an error
+    bool completed;    // so has its end: a tag, an error
     uint64_t sent_at;  // uv_hrtime
   };
 
@@ -145,7 +144,7 @@ class Pipeline final : public SocketWatcher::Owner {
   void Drain();
   void StartSimple();
   void EndSimple();
-  // False when more input is needed.
+  // False if more input is needed.
   bool TakeCopyData();
   void NotifyDrained();
   void TakeResult(ResultPtr result);

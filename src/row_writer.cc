@@ -8,8 +8,8 @@ namespace pg_conduit {
 
 namespace {
 
-// Applications that build SQL texts have many shapes; past this many, all are
-// forgotten and announced again on their next use.
+// Applications that build SQL texts have many shapes. Past this many, all are forgotten, and
+// announced again at their next use.
 constexpr size_t kMaxShapes = 4096;
 
 constexpr uint64_t kNullCell = static_cast<uint64_t>(static_cast<uint32_t>(kNullHigh)) << 32;
@@ -40,12 +40,12 @@ void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
     const bool was_empty = delivery_->ChunkIsEmpty();
     int unreadable = WriteRow(result, row, shape);
     if (unreadable >= 0 && !was_empty) {
-      // What the chunk holds may have left no room for it.
+      // The chunk may have had no room left for the row.
       begin_chunk(row);
       unreadable = WriteRow(result, row, shape);
     }
     if (unreadable >= 0) {
-      // The shape is wanted all the same: it names the column.
+      // The shape is needed all the same: it names the column.
       delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
       delivery_->Push(Event::kUnreadable, slot, unreadable);
       return;

@@ -1,6 +1,6 @@
-// PGresult -> arena: writes the rows of a result into the Delivery, and tells
-// JavaScript the shape of its rows (names, types, kinds of cells) the first
-// time that it is seen. One per environment; called by Pipeline.
+// From PGresult to the Delivery: writes the rows of a result, and announces the shape of its rows
+// (names, types, kinds of cells) to JavaScript the first time that it is seen. One for each
+// environment; called by Pipeline.
 #pragma once
 
 #include <libpq-fe.h>
@@ -21,9 +21,8 @@ class RowWriter {
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // `flags`: kFlagDecodeMask bits. Writes kRows events, even for no rows (the
-  // result's fields are wanted then too), and kUnreadable behind the last row
-  // that could be read.
+  // `flags`: kFlagDecodeMask bits. Writes kRows events, even for no rows (the result's fields are
+  // needed then, too), and kUnreadable behind the last row that could be read.
   void Write(const PGresult* result, int32_t slot, uint32_t flags);
 
  private:

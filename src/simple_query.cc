@@ -56,7 +56,7 @@ bool Pipeline::TakeCopyData() {
     const CopyDataPtr owned(data);
     if (size == 0) return false;
     if (size < 0) {
-      // The end, or an error: the next result tells.
+      // The end, or an error: the next result says which.
       copy_ = CopyState::kNone;
       return true;
     }
@@ -72,7 +72,7 @@ bool Pipeline::PutCopyData(const char* data, size_t size) {
   }
   copy_undrained_ = true;
   RequestFlush();
-  // It may have written, and so read; libpq may have closed its socket.
+  // The call may have written, and so read; libpq may have closed its socket.
   Drain();
   return !lost();
 }

@@ -20,7 +20,7 @@ std::unique_ptr<SocketWatcher> SocketWatcher::Create(uv_loop_t* loop, HandleCoun
   handle->handles = handles;
   handle->owner = owner;
   handle->poll.data = handle.get();
-  // On Windows PQsocket is a SOCKET, elsewhere both calls are the same.
+  // On Windows PQsocket is a SOCKET; elsewhere uv_poll_init() would do the same.
   if (uv_poll_init_socket(loop, &handle->poll, static_cast<uv_os_sock_t>(fd)) != 0) return nullptr;
   handles->Opened();
   std::unique_ptr<SocketWatcher> watcher(new SocketWatcher(handle.release(), fd));

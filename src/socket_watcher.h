@@ -1,6 +1,5 @@
-// A uv_poll_t on libpq's socket. libpq owns the descriptor; this owns the
-// handle, which lives on the heap until libuv's close callback has run.
-// Used by Connector and Pipeline.
+// A uv_poll_t on libpq's socket. libpq owns the descriptor; this class owns the handle, which lives
+// on the heap until libuv's close callback has run. Used by Connector, Pipeline and Cancel.
 #pragma once
 
 #include <uv.h>
@@ -34,8 +33,8 @@ class SocketWatcher {
     ~Owner() = default;
   };
 
-  // Null when libuv refuses the descriptor. `loop_ref`: whether the handle
-  // keeps the event loop alive.
+  // Null if libuv refuses the descriptor. `loop_ref`: whether the handle keeps the event loop
+  // alive.
   static std::unique_ptr<SocketWatcher> Create(uv_loop_t* loop, HandleCount* handles, int fd,
                                                Owner* owner, bool loop_ref);
   ~SocketWatcher();
@@ -43,7 +42,7 @@ class SocketWatcher {
   SocketWatcher& operator=(const SocketWatcher&) = delete;
 
   int fd() const { return fd_; }
-  // False when libuv could not arm the handle.
+  // False if libuv could not arm the handle.
   bool Watch(int events);
   void SetLoopRef(bool loop_ref);
 
@@ -56,9 +55,10 @@ class SocketWatcher {
   int events_ = 0;
 };
 
-// AF_UNIX and its kin; -1 on Windows, where Node.js takes no socket by its number.
+// The address family of a socket, such as AF_UNIX; -1 on Windows, where Node.js takes no socket by
+// its number.
 int SocketFamily(int fd);
-// A new socket that is connected to nothing; -1 if there is none to be had.
+// A new socket that is connected to nothing; -1 if none can be opened.
 int OpenUnconnected(int family);
 
 }  // namespace pg_conduit

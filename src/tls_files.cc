@@ -21,7 +21,7 @@ namespace {
 
 #ifdef __linux__
 
-// Not in the headers of every C library that we compile with.
+// Not in the headers of every C library that this is compiled with.
 constexpr unsigned kCloseOnExec = 1;   // MFD_CLOEXEC
 constexpr unsigned kAllowSealing = 2;  // MFD_ALLOW_SEALING
 constexpr unsigned kNeverRun = 8;      // MFD_NOEXEC_SEAL, Linux 6.3
@@ -43,7 +43,7 @@ class MemoryFiles : public TlsFiles {
       if (fd < 0) return;
       Descriptor descriptor{fd, 0, 0};
       struct stat status;
-      // libpq refuses a key that others may read.
+      // libpq refuses a key file that others may read.
       bool made = fchmod(fd, 0600) == 0 && fstat(fd, &status) == 0;
       for (size_t done = 0; made && done < text.size();) {
         const ssize_t written = write(fd, text.data() + done, text.size() - done);
@@ -90,7 +90,8 @@ class MemoryFiles : public TlsFiles {
     ino_t inode;
   };
 
-  // Somebody may have closed a number that is not his, and it is another file's now.
+  // The application may have closed a descriptor that it did not open, whose number is another
+  // file's now.
   static bool IsOurs(int fd, const Descriptor& descriptor) {
     struct stat status;
     return fstat(fd, &status) == 0 && status.st_dev == descriptor.device &&
@@ -110,7 +111,7 @@ std::string TemporaryFolder() {
   return path;
 }
 
-// The result of a call of libuv that blocks.
+// The result of a libuv call that blocks.
 template <typename Function, typename... Arguments>
 ssize_t Call(Function function, Arguments... arguments) {
   uv_fs_t request;

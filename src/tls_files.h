@@ -1,9 +1,8 @@
-// Certificates and keys that JavaScript gave as texts, under names that libpq can
-// open, since it takes names of files only. On Linux they are memfds: files without
-// a folder, that are gone with the process, however it ends. Elsewhere they are files
-// of a private folder, which is there only while libpq is being called. Opened by
-// Connection; held by everything that may make libpq read them: Connector and, for
-// cancel requests, Pipeline.
+// Gives certificates and keys that JavaScript passed as texts names that libpq can open, since it
+// takes only names of files. On Linux they are memfds: files without a folder, which are gone with
+// the process, however it ends. Elsewhere they are files in a private folder, which is there only
+// while libpq is being called. Opened by Connection; held by all that may make libpq read them:
+// Connector and, for cancel requests, Pipeline.
 #pragma once
 
 #include <memory>
@@ -17,19 +16,19 @@ class TlsFiles {
  public:
   using Texts = std::vector<std::string>;
 
-  // Null: `message` says why.
+  // Null on failure; `message` says why.
   static std::shared_ptr<TlsFiles> Open(Texts texts, std::string* message);
   virtual ~TlsFiles() = default;
   TlsFiles(const TlsFiles&) = delete;
   TlsFiles& operator=(const TlsFiles&) = delete;
 
   const Texts& texts() const { return texts_; }
-  // The same for as long as this lives: libpq keeps them for its cancel requests.
+  // The same for as long as this object lives: libpq keeps them for its cancel requests.
   const std::vector<std::string>& names() const { return names_; }
 
-  // While it lives the names can be opened, unless !ok(). libpq may read them in
-  // any call that goes on with a connection, and never later. `files` may be null.
-  // A Scope owns its files too: whoever opened it may be destroyed before it ends.
+  // While a Scope lives the names can be opened, unless !ok(). libpq may read them in any call that
+  // goes on with a connection, and never later. `files` may be null. A Scope owns its files, too:
+  // whoever opened it may be destroyed before it ends.
   class Scope {
    public:
     explicit Scope(std::shared_ptr<TlsFiles> files)
@@ -55,17 +54,17 @@ class TlsFiles {
   std::vector<std::string> names_;
 };
 
-// Those that are open: connections with the same texts share them.
+// The files that are open: connections with the same texts share them.
 class TlsFilesRegistry {
  public:
-  // Null: `message` says why.
+  // Null on failure; `message` says why.
   std::shared_ptr<TlsFiles> Get(TlsFiles::Texts texts, std::string* message);
 
  private:
   std::vector<std::weak_ptr<TlsFiles>> open_;
 };
 
-// What is said when a Scope is not ok.
+// The error message when a Scope is not ok.
 inline constexpr char kTlsFilesMissing[] =
     "the certificates and keys of the option \"ssl\" cannot be handed to libpq: it takes files "
     "only, and neither /proc/self/fd nor the folder for temporary files can be used";

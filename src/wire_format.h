@@ -1,7 +1,6 @@
-// The numbers that C++ and JavaScript share: commands and parameters that go
-// down in one tick, events and cells that come up in one delivery.
-// lib/base/wire-format.js holds the same numbers; test/native/wire-format.test.js
-// compares the two.
+// The numbers that C++ and JavaScript share: commands and parameters that are sent in one tick,
+// events and cells that are delivered in one call. lib/base/wire-format.js has the same numbers;
+// test/native/wire-format.test.js compares the two.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +8,9 @@
 namespace pg_conduit {
 
 // --- Down: Int32Array of commands -------------------------------------------
-// [kUsed, kTextLength, kBytesLength, kTicks, kGathers, then records]. Texts (statement text,
-// text parameters) stand in one string in the order of the records, each
-// followed by a NUL; binary parameters stand in one byte array in that order.
+// [kUsed, kTextLength, kBytesLength, kTicks, kGathers, then records]. Texts (statement text, text
+// parameters) are in one string in the order of the records, each followed by a NUL; binary
+// parameters are in one byte array in that order.
 enum CommandHeader : uint32_t {
   kHeaderUsed = 0,         // ints in use, the header included
   kHeaderTextLength = 1,   // UTF-16 units of the string
@@ -45,7 +44,7 @@ enum ExecuteFlags : uint32_t {
   kFlagInt8Shift = 2,      // two bits: Int8Mode
   kFlagInt8Mask = 3u << kFlagInt8Shift,
   kFlagChunked = 1u << 4,   // many rows are expected: decode them as they come
-  kFlagStreamed = 1u << 5,  // so too, whatever it takes
+  kFlagStreamed = 1u << 5,  // the same, even if each row takes a result
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
 
@@ -73,12 +72,12 @@ enum class Event : int32_t {
   kNotice = 16,         // connection, field count, then (code, text) per field
   kNotification = 17,   // connection, process id, channel text, payload text
   kParsed = 18,         // slot
-  kRoundTrip = 19,      // connection, us: less than what was known
+  kRoundTrip = 19,      // connection, us: a new shortest round trip
   kCopyIn = 20,         // slot, 1 when binary, columns
   kCopyOut = 21,        // slot, 1 when binary, columns
   kCopyData = 22,       // slot, offset and length in the chunk's bytes
-  kCopyDrained = 23,    // slot: what was put has been written
-  kCancelled = 24,      // connection, 1 when the server has got it, message text
+  kCopyDrained = 23,    // slot: the data that were put have been sent
+  kCancelled = 24,      // connection, 1 if the server has received it, message text
 };
 
 constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,

@@ -1,7 +1,8 @@
 'use strict';
 
-// What has to wait until all events of a delivery are read. delivery.js runs each delivery here; whoever is
-// called in the middle of one puts off what takes slots, writes commands or calls code of the user's.
+// Postpones what has to wait until all events of a delivery are read. delivery.js runs each
+// delivery here. Code that is called in the middle of one postpones what takes slots, writes
+// commands or calls user code.
 
 const { callApart, lock } = require('./user-code');
 
@@ -10,9 +11,9 @@ const afterwards = [];
 let isDelivering = false;
 
 /**
- * Runs `callback` after the current delivery's last event: nothing that takes
- * slots or writes commands may run in the middle of it. What one callback throws is
- * an uncaught exception, and keeps no other from being run.
+ * Runs `callback` after the current delivery's last event: nothing that takes slots or writes
+ * commands may run in the middle of it. What one callback throws is an uncaught exception, and does
+ * not keep the others from being run.
  * @param {() => void} callback
  */
 function afterDelivery(callback) {
@@ -28,7 +29,7 @@ function runDelivery(readEvents) {
     readEvents();
   } finally {
     lock.isHeld = false;
-    // These may add to the list.
+    // Callbacks may add to the list.
     for (let index = 0; index < afterwards.length; ++index) callApart(afterwards[index]);
     afterwards.length = 0;
     isDelivering = false;

@@ -1,7 +1,7 @@
 'use strict';
 
-// Bytes that callers give: where they are and how many, as the engine knows it. A property `length`
-// of the caller's own, a subclass or a proxy cannot make this say anything else, so that what is
+// Bytes that callers pass: where they are and how many there are, as the engine knows it. A
+// `length` property of the caller's own, a subclass or a proxy cannot change that, so what is
 // counted is what is copied. Used wherever bytes of a caller are measured or passed to the addon.
 
 const { types } = require('node:util');
@@ -9,11 +9,11 @@ const { types } = require('node:util');
 /**
  * @param {object} prototype
  * @param {string} name of a getter
- * @returns {(value: any) => any} throws a TypeError for what has no such slot
+ * @returns {(value: any) => any} throws a TypeError for a value without that internal slot
  */
 function getterOf(prototype, name) {
   const get = Object.getOwnPropertyDescriptor(prototype, name)?.get;
-  // Not before Node.js 20 for some.
+  // Some of these getters are not there before Node.js 20.
   if (get === undefined) return () => false;
   return (value) => get.call(value);
 }
@@ -64,10 +64,10 @@ function isPlain(view) {
 }
 
 /**
- * A Buffer of the same memory. Its length is the one that the value has now, for as long as the
- * memory is that large: a view that follows the size of its memory becomes one that does not.
+ * A Buffer of the same memory. Its length is what the value has now, for as long as the memory is
+ * that large: a view that follows the size of its memory becomes one that does not.
  * @param {ArrayBufferView | ArrayBufferLike} value
- * @returns {Buffer} the value itself, where that is such a Buffer
+ * @returns {Buffer} the value itself, if that is such a Buffer
  * @throws {BytesGoneError}
  */
 function toBytes(value) {
@@ -80,13 +80,13 @@ function toBytes(value) {
   if (ArrayBuffer.isView(value)) {
     return Buffer.from(dataMemoryOf(value), dataOffsetOf(value), dataLengthOf(value));
   }
-  // The memory's own length: Buffer.from() asks the property.
+  // The memory's own length: Buffer.from() reads the property.
   const view = new Uint8Array(value);
   return Buffer.from(memoryOf(view), 0, lengthOf(view));
 }
 
 /**
- * Without asking the view's constructor, as subarray() does.
+ * Does not call the view's constructor, as subarray() would.
  * @param {Uint8Array} view
  * @param {number} at
  * @param {number} length

@@ -1,39 +1,42 @@
 'use strict';
 
-// Which line of the caller's is named by the stack of an error that comes after the call has returned. Of a
-// promise V8 knows who awaits it, and is asked when it is rejected: what succeeds pays nothing. Where nobody
-// awaits, only the call itself can tell, and has to note where it was made: a stream, a cursor, whatever is rare, and
-// statements that have never succeeded yet. Used by whoever gives callers such things.
+// Makes the stack of an error that comes after the call has returned name a line of the caller's
+// code. V8 knows who awaits a promise, and is asked when the promise is rejected: success costs
+// nothing. Where nobody awaits, only the call itself can tell, and has to record where it was made:
+// for streams, cursors and other rare things, and for statements that have never succeeded yet.
+// Used by all that gives such things to callers.
 
 const path = require('node:path');
 const { isOurs } = require('./errors');
 
-/** Functions of the driver's between the caller and the note. */
+/** Functions of the driver between the caller and the recording. */
 const OWN_FRAMES = 10;
 const FRAME = '\n    at ';
-/** A frame in a file of the driver's, or of Node's own, or in none. */
+/** Frames in files of the driver; and those of Node.js itself, or in no file. */
 const OWN = `${path.dirname(__dirname)}${path.sep}`;
 const NOBODYS = /\((?:node:|index \d|<anonymous>)|^(?:async )?node:/;
 
-/** Where a call was made. Until it is read, it holds the functions that were running. */
+/**
+ * Where a call was made. Until its stack is read, it keeps the functions alive that were running.
+ */
 class CallSite {
   #limit = Error.stackTraceLimit;
 
   constructor() {
     const limit = this.#limit;
     const isLimited = typeof limit === 'number' && limit > 0;
-    // Nothing is changed where it is read-only.
+    // If the limit is read-only, nothing is changed.
     if (isLimited) Reflect.set(Error, 'stackTraceLimit', limit + OWN_FRAMES);
     Error.captureStackTrace(this, CallSite);
     if (isLimited) Reflect.set(Error, 'stackTraceLimit', limit);
   }
 
-  /** Has its stack name this place. @param {unknown} error */
+  /** Makes the stack of an error name this place. @param {unknown} error */
   nameIn(error) {
     if (!isOurs(error)) return;
     const frames = framesOf(this);
     if (frames.length === 0) return;
-    // In a bundle all of them are in one folder.
+    // In a bundle all frames are in one folder: none is skipped then.
     const first = Math.max(
       0,
       frames.findIndex((frame) => !frame.includes(OWN)),
@@ -54,26 +57,28 @@ function framesOf(error) {
 }
 
 /**
- * What a caller has asked for and is told by a promise.
+ * What a caller has requested and is told by a promise.
  * @typedef {object} Work
  * @property {Promise<any>} promise that the caller has
- * @property {boolean} isInCall its call has not returned: an error that is made now has the caller on its stack
- * @property {boolean} isToldElsewhere its failure is not to count as unhandled
+ * @property {boolean} isInCall whether its call has not returned yet: an error that is made now has
+ *   the caller on its stack
+ * @property {boolean} isToldElsewhere whether its failure must not count as unhandled
  * @property {CallSite | undefined} callSite
  */
 
 /**
- * Settles a promise of a caller's by rejecting it: `resolve(rejection(work, error))`. Not where that is settled.
+ * Rejects a caller's promise: `resolve(rejection(work, error))`. Not for a promise that is settled
+ * already.
  * @param {Work} work
  * @param {Error} error made for it
  * @returns {Promise<never>}
  */
 async function rejection(work, error) {
   const { isInCall } = work;
-  // Written out at once, an error holds nobody who is on its stack.
+  // With its stack written out at once, an error keeps nothing alive that is on the stack.
   if (isInCall) new CallSite().nameIn(error);
-  // The promise follows this one two microtasks after it is resolved. V8 then finds those who await it, since
-  // this function is pending; a second handler of the promise would hide them.
+  // The promise follows this one two microtasks after it is resolved. V8 then finds those who await
+  // it, since this function is pending. A second handler of the promise would hide them.
   await null;
   await null;
   await null;
@@ -92,7 +97,7 @@ function namesUser(error) {
 }
 
 /**
- * Begins work for a caller.
+ * Begins work within a caller's call.
  * @param {{ isInCall: boolean }} work
  * @param {() => void} run may reject it
  */
@@ -126,7 +131,7 @@ class Deferred {
   resolve(value) {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    // Whoever has made this may hold it for long.
+    // The maker of this object may keep it for long.
     this.callSite = undefined;
     this.#settle(value);
   }

@@ -1,22 +1,22 @@
 'use strict';
 
-// Every error that this package makes. A leaf: imports nothing.
+// The classes of all errors that this package makes. A leaf: imports nothing.
 //
 // `outcome` of a query's error says what became of the query:
 //   'not-run'  nothing of it lasts: it was never sent, was skipped, or failed
 //              and was rolled back
-//   'unknown'  it was sent and the connection was lost before the server's
-//              answer was complete: it may have been committed
+//   'unknown'  something of it may last, for example because the connection was lost
+//              before the server's answer was complete
 
 /** @typedef {'not-run' | 'unknown'} Outcome */
 
 /** Base class: `error instanceof ConduitError` tells them from all others. */
 class ConduitError extends Error {
   /**
-   * @param {string} message where `pg` has one for this, that one: others compare it
+   * @param {string} message `pg`'s, if it has one for this: applications compare messages
    * @param {string} code
    * @param {{ cause?: unknown, outcome?: Outcome, detail?: string, hint?: string }} [options]
-   *   `detail`: more of it; `hint`: what to do
+   *   `detail`: more about it; `hint`: what to do
    */
   constructor(message, code, options) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
@@ -30,7 +30,7 @@ class ConduitError extends Error {
   }
 }
 
-/** An option's value is wrong, or cannot be had. Code `ERR_PG_CONDUIT_OPTION`. */
+/** An option's value is wrong, or not available. Code `ERR_PG_CONDUIT_OPTION`. */
 class OptionError extends ConduitError {
   /** @param {string} message @param {{ cause?: unknown }} [options] */
   constructor(message, options) {
@@ -47,8 +47,8 @@ class ParameterError extends ConduitError {
 }
 
 /**
- * A statement that may not run where it was sent: on a shared connection it
- * would change the session of others. Code `ERR_PG_CONDUIT_REFUSED`.
+ * A statement that must not run where it was sent: on a shared connection it would change the
+ * session of other callers. Code `ERR_PG_CONDUIT_REFUSED`.
  */
 class StatementRefusedError extends ConduitError {
   /** @param {string} message */
@@ -58,15 +58,15 @@ class StatementRefusedError extends ConduitError {
 }
 
 /**
- * What the system's errors have.
+ * The fields of the system's errors.
  * @typedef {{ errno?: number, syscall?: string, address?: string, port?: number, hostname?: string,
  *   errors?: Error[] }} SystemFields
  */
 
 /**
- * No connection could be made, or it was lost, or it is closed. `code` is the
- * system's (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`) where
- * there is one, else `ERR_PG_CONDUIT_CONNECTION`.
+ * No connection could be made, or it was lost, or it is closed. `code` is the system's
+ * (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`) if there is one, else
+ * `ERR_PG_CONDUIT_CONNECTION`.
  */
 class ConnectionError extends ConduitError {
   /**
@@ -87,36 +87,33 @@ class ConnectionError extends ConduitError {
 }
 
 /**
- * The caller gave up waiting: by the query's `signal` (name `AbortError`, code
- * `ABORT_ERR`, `cause` the signal's reason) or its time limit (code
- * `ERR_PG_CONDUIT_QUERY_TIMEOUT`).
+ * The caller stopped waiting, by the query's `signal` (name `AbortError`, code `ABORT_ERR`, `cause`
+ * the signal's reason) or by its time limit (code `ERR_PG_CONDUIT_QUERY_TIMEOUT`).
  */
 class QueryAbortedError extends ConduitError {}
 
 /**
- * A transaction was rolled back though its function did not throw
- * (`ERR_PG_CONDUIT_TRANSACTION_ABORTED`, `cause` the error of the statement that
- * failed), or has ended and takes nothing more (`ERR_PG_CONDUIT_TRANSACTION_ENDED`).
+ * A transaction was rolled back although its function did not throw
+ * (`ERR_PG_CONDUIT_TRANSACTION_ABORTED`, `cause` the error of the statement that failed), or it has
+ * ended and accepts nothing more (`ERR_PG_CONDUIT_TRANSACTION_ENDED`).
  */
 class TransactionError extends ConduitError {}
 
 /**
- * The pool did not run it: it has ended (`ERR_PG_CONDUIT_POOL_ENDED`), too
- * many are waiting (`ERR_PG_CONDUIT_POOL_FULL`), or the wait took too long
- * (`ERR_PG_CONDUIT_POOL_TIMEOUT`).
+ * The pool did not run it: the pool has ended (`ERR_PG_CONDUIT_POOL_ENDED`), too many callers are
+ * waiting (`ERR_PG_CONDUIT_POOL_FULL`), or the wait took too long (`ERR_PG_CONDUIT_POOL_TIMEOUT`).
  */
 class PoolError extends ConduitError {}
 
 /**
- * A value that the server sent cannot be represented: a string longer than
- * V8 allows, an int8 beyond 2^53 under `int8: 'number'`, bytes that are not
- * their type's format, or a type parser that threw. The query itself was run.
- * Code `ERR_PG_CONDUIT_RESULT`.
+ * A value that the server sent cannot be represented: a string longer than V8 allows, an int8
+ * beyond 2^53 with `int8: 'number'`, bytes that are not valid in their type's format, or a type
+ * parser that threw. The query itself was run. Code `ERR_PG_CONDUIT_RESULT`.
  */
 class ResultError extends ConduitError {
   #brand = true;
 
-  /** Asks no trap of a Proxy, as `instanceof` would. @param {unknown} thrown */
+  /** Unlike `instanceof` it triggers no trap of a Proxy. @param {unknown} thrown */
   static isMadeHere(thrown) {
     return typeof thrown === 'object' && thrown !== null && #brand in thrown;
   }
@@ -154,8 +151,8 @@ function nameFields(fields) {
 }
 
 /**
- * Whether it ended the session. Poolers and servers before 9.6 tell only the severity that PostgreSQL
- * would translate.
+ * Whether the error ended the session. Poolers and servers before 9.6 send only the severity that
+ * PostgreSQL translates.
  * @param {Readonly<Record<string, string>>} fields by field code
  */
 function isFatal({ V, S }) {
@@ -165,14 +162,14 @@ function isFatal({ V, S }) {
 
 /**
  * @param {Readonly<Record<string, string>>} fields by field code
- * @returns {number} bytes of the message that they came in, its type apart
+ * @returns {number} bytes of the message that they came in, without its type
  */
 function messageLength(fields) {
-  // Each with its code and an end, all with a length of 4 bytes before and an end behind.
+  // A code and a terminator for each field; a length of 4 bytes and a terminator for the message.
   return Object.values(fields).reduce((sum, value) => sum + Buffer.byteLength(value) + 2, 5);
 }
 
-/** What the server said; `code` is the SQLSTATE. */
+/** An error of the server; `code` is the SQLSTATE. */
 class DatabaseError extends ConduitError {
   /** @param {Readonly<Record<string, string>>} fields by field code */
   constructor(fields) {
@@ -199,22 +196,22 @@ class DatabaseError extends ConduitError {
   }
 }
 
-/** Errors that code of the user's has thrown. */
+/** Errors that user code has thrown. */
 const thrownByUser = new WeakSet();
 
-/** @param {Error} error that code of the user's has thrown: its stack names a line of his already */
+/** @param {Error} error that user code has thrown: its stack names a line of that code already */
 function keepStack(error) {
   thrownByUser.add(error);
   return error;
 }
 
-/** @param {unknown} error @returns {error is ConduitError} whether its stack is for us to write */
+/** @param {unknown} error @returns {error is ConduitError} whether the driver writes its stack */
 function isOurs(error) {
   return error instanceof ConduitError && !thrownByUser.has(error);
 }
 
 /**
- * The same error once more, for another promise: each has its own stack.
+ * A copy of an error for another promise: each has its own stack.
  * @template {Error} E
  * @param {E} error
  * @returns {E}

@@ -1,7 +1,7 @@
 'use strict';
 
-// Quotes names and strings for SQL text, with the results of `pg`. Exported to users and called by
-// Client. Values belong in parameters; this is for the places that take none.
+// Quotes names and strings for SQL text, with the same results as `pg`. Exported to users and
+// called by Client. Values belong in parameters; this is for the places that take none.
 
 /**
  * @param {string} name

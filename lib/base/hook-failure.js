@@ -1,19 +1,19 @@
 'use strict';
 
-// What a function of the user's has thrown while a connection was made (onConnect, verify, a password
-// function, the class of the option Client), as the error of those who wait for the connection. Used by
-// handshake.js, session-setup.js and pool/connections.js.
+// Turns what user code has thrown while a connection was made (onConnect, verify, a password
+// function, the class of the option Client) into the error of those who wait for the connection.
+// Used by handshake.js, session-setup.js and pool/connections.js.
 
 const { isNativeError, isProxy } = require('node:util/types');
 const { ConnectionError, keepStack } = require('./errors');
 const { causeOf, messageOf } = require('./user-code');
 
-/** Of the error that stands for what cannot be passed on itself. */
+/** The code of an error that wraps what cannot be passed on itself. */
 const HOOK_CODE = 'ERR_PG_CONDUIT_HOOK';
 
 /**
- * An ordinary error is passed on as it is, as in `pg`; several callers get copies (copyError()). All else is
- * the cause of an error of ours.
+ * An ordinary error is passed on as it is, as in `pg`; several callers get copies (copyError()).
+ * Anything else becomes the cause of a ConnectionError.
  * @param {unknown} thrown
  * @param {string} what has thrown it
  * @returns {Error}
@@ -23,7 +23,8 @@ function toFailure(thrown, what) {
 }
 
 /**
- * The same for the connect() of a class that may be the user's: what it is rejected with is the driver's, as a rule.
+ * The same for connect() of a class that may be the user's. As a rule it rejects with an error of
+ * the driver's own, which does not count as thrown by user code.
  * @param {unknown} thrown
  */
 function toConnectFailure(thrown) {
@@ -41,13 +42,13 @@ function strangeFailure(thrown, what) {
 }
 
 /**
- * Whether a copy is as good as the error: it and its classes have nothing but data. Accessors and methods may
- * ask for what only the original has, as those of a DOMException do.
+ * Whether a copy is as good as the error: it and its classes have nothing but data. Accessors and
+ * methods may need what only the original has, as those of a DOMException do.
  * @param {unknown} thrown
  * @returns {thrown is Error}
  */
 function isOrdinary(thrown) {
-  // False for every Proxy, so that none of this runs the user's code.
+  // False for every Proxy, so that none of this runs user code.
   if (!isNativeError(thrown)) return false;
   if (!hasOnlyData(thrown, false)) return false;
   for (
@@ -64,7 +65,7 @@ function isOrdinary(thrown) {
 function hasOnlyData(object, isPrototype) {
   const descriptors = Object.getOwnPropertyDescriptors(object);
   return Reflect.ownKeys(descriptors).every((key) => {
-    // V8's own, where it is an accessor.
+    // Where it is an accessor, it is V8's own.
     if (key === 'stack') return true;
     const descriptor = /** @type {any} */ (descriptors)[key];
     if (!('value' in descriptor)) return false;

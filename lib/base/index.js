@@ -1,8 +1,9 @@
 'use strict';
 
-// What everything else stands on: the classes of errors, and how one names a line of the caller's
-// (caller-stack.js); how code of the user's is called (user-code.js), and put off while answers are read
-// (after-delivery.js); bytes that callers give; the numbers that are shared with the addon (wire-format.js).
+// What all other folders use: the error classes, and how an error names a line of the caller's code
+// (caller-stack.js); how user code is called (user-code.js), and postponed while answers are read
+// (after-delivery.js); bytes that callers pass; the numbers that are shared with the addon
+// (wire-format.js).
 
 const { afterDelivery, runDelivery } = require('./after-delivery');
 const { BytesGoneError, assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');

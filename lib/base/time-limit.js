@@ -1,12 +1,12 @@
 'use strict';
 
-// When a wait for the server is over. Node's timers fire before anything is read, all those that have
-// run out while the event loop was blocked; but what has arrived meanwhile is no longer waited for. So
-// a limit that fires first lets the loop read. Used by whoever waits for a server.
+// Limits a wait for the server. When the event loop was blocked, all timers that have expired fire
+// before anything is read, although an answer may have arrived meanwhile. So a limit that fires
+// first lets the loop read. Used by all that waits for a server.
 
-/** What a limit is late by is given to the loop for catching up, but not more. */
+/** A limit that fires late gives the loop as much time to catch up, but not more than this. */
 const MAX_GRACE_MILLIS = 1000;
-/** Delays that setTimeout takes. */
+/** The longest delay that setTimeout takes. */
 const MAX_MILLIS = 2 ** 31 - 1;
 
 class TimeLimit {
@@ -18,18 +18,18 @@ class TimeLimit {
 
   /**
    * @param {number} millis
-   * @param {() => void} onOver is called once, unless cancel() is called before
+   * @param {() => void} onOver called once, unless cancel() is called before
    */
   constructor(millis, onOver) {
     const dueAt = performance.now() + Math.min(millis, MAX_MILLIS);
-    // The loop reads between the timers and this.
+    // The event loop reads between timers and immediates.
     const afterReading = () => {
       this.#turn = setImmediate(onOver);
     };
     this.#timer = setTimeout(
       () => {
         const lateMillis = performance.now() - dueAt;
-        // What needs several turns, a large answer or a handshake, shall have them.
+        // What needs several turns, such as a large answer or a handshake, gets them.
         const graceMillis = Math.min(lateMillis, MAX_GRACE_MILLIS);
         if (graceMillis < 1) afterReading();
         else this.#timer = setTimeout(afterReading, graceMillis);
@@ -40,7 +40,8 @@ class TimeLimit {
   }
 
   /**
-   * It does not keep the process alive. The immediate does, since the loop would sleep on one that does not.
+   * Does not keep the process alive. The immediate still does: the loop would sleep in spite of an
+   * unreferenced one.
    */
   unref() {
     this.#isRef = false;

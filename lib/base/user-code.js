@@ -1,21 +1,22 @@
 'use strict';
 
-// The rules for calling code of the user's own (listeners, type parsers, callbacks, hooks) from inside
-// the driver: what it throws never reaches the caller of it, and what it asks of the driver never happens
-// in the middle of a delivery or of a command. A leaf, for whoever calls such code.
+// The rules for calling user code (listeners, type parsers, callbacks, hooks) from inside the
+// driver: what it throws never reaches the code that calls it, and what it requests of the driver
+// never happens in the middle of a delivery or of a command. A leaf, used wherever user code is
+// called.
 
 const { inspect } = require('node:util');
 
 /**
- * Held while the events of a delivery are read and while a parser is looked up for a query that is being
- * written. Whatever would take slots, write commands or close a connection must wait until it is released:
- * connection.js and dispatcher.js look here first, and use afterDelivery().
+ * Held while the events of a delivery are read, and while a parser is looked up for a query that is
+ * being written. Whatever would take slots, write commands or close a connection must wait until it
+ * is released: connection.js and dispatcher.js check it first, and use afterDelivery().
  */
 const lock = { isHeld: false };
 
 /**
  * @template T
- * @param {() => T} callback may be the user's, in the middle of something
+ * @param {() => T} callback may be user code, called in the middle of something
  * @returns {T}
  */
 function callLocked(callback) {
@@ -29,7 +30,8 @@ function callLocked(callback) {
 }
 
 /**
- * An uncaught exception, as of any callback that throws, once the driver is done with what it is doing.
+ * Makes it an uncaught exception, as of any callback that throws, once the driver has finished what
+ * it is doing.
  * @param {unknown} thrown
  */
 function throwLater(thrown) {
@@ -38,7 +40,7 @@ function throwLater(thrown) {
   });
 }
 
-/** @param {() => void} callback whose exception is its own affair */
+/** @param {() => void} callback whose exception becomes an uncaught one */
 function callApart(callback) {
   try {
     callback();
@@ -48,9 +50,9 @@ function callApart(callback) {
 }
 
 /**
- * What a listener throws does not stop the stream that emits.
+ * An exception of a listener does not stop the stream that emits.
  * @param {() => boolean} emit
- * @returns {boolean} as emit() has it
+ * @returns {boolean} what emit() returns
  */
 function emitApart(emit) {
   try {
@@ -64,7 +66,7 @@ function emitApart(emit) {
 /**
  * @template {(...parameters: any[]) => any} F
  * @param {F | null | undefined} callback
- * @returns {F | undefined} calls it, with its exceptions apart
+ * @returns {F | undefined} a function that calls it by callApart()
  */
 function apart(callback) {
   if (typeof callback !== 'function') return callback ?? undefined;
@@ -77,7 +79,7 @@ function apart(callback) {
 }
 
 /**
- * @param {unknown} thrown anything: its message may be a getter that throws, and not even a string
+ * @param {unknown} thrown anything: its message may be a getter that throws, or not a string
  * @returns {string}
  */
 function messageOf(thrown) {
@@ -90,7 +92,7 @@ function messageOf(thrown) {
 }
 
 /**
- * What was thrown, as the cause of an error of ours, unless that could not be printed with it.
+ * What was thrown, as the cause of an error, unless it could not be printed with that.
  * @param {unknown} thrown
  */
 function causeOf(thrown) {

@@ -1,7 +1,7 @@
 'use strict';
 
-// The numbers that JavaScript and C++ share; src/wire_format.h explains each of
-// them, and test/native/wire-format.test.js compares the two files.
+// The numbers that JavaScript and C++ share. src/wire_format.h explains each of them, and
+// test/native/wire-format.test.js compares the two files.
 
 const header = Object.freeze({
   used: 0,

@@ -1,7 +1,7 @@
 'use strict';
 
-// The face of one connection, in the shape of `pg`'s Client. Users make it, or
-// get it from pool.connect(); Pool makes one for each of its connections.
+// One connection as users see it, in the shape of `pg`'s Client. Users make it, or get it from
+// pool.connect(); Pool makes one for each of its connections.
 
 const { EventEmitter } = require('node:events');
 const {
@@ -41,7 +41,7 @@ const { SubmittableConnection } = require('./submittable');
  * @typedef {import('./query-arguments').Callback} Callback
  * @typedef {import('../query').Limits} Limits
  *
- * What the clients of one pool have in common; under POOL in their config.
+ * What the clients of one pool have in common; it is under POOL in their config.
  * @typedef {object} PoolSide
  * @property {Settings} settings
  * @property {StatementRegistry} registry
@@ -63,7 +63,10 @@ let settingsOf;
 
 class Client extends EventEmitter {
   #connection;
-  /** Those of its settings, until it has parsers of its own. @type {import('../query').QueryDefaults} */
+  /**
+   * The client's settings, until it has parsers of its own.
+   * @type {import('../query').QueryDefaults}
+   */
   #defaults;
   #settings;
   /** @type {OptionError | undefined} why it cannot connect */
@@ -71,7 +74,7 @@ class Client extends EventEmitter {
   #hasConnected = false;
   #hasEnded = false;
   #names = new NamedStatements();
-  /** @type {InstanceType<typeof PgConnection> | undefined} for those who ask for it */
+  /** @type {InstanceType<typeof PgConnection> | undefined} made when it is first read */
   #pgConnection = undefined;
   #transactions;
 
@@ -133,7 +136,7 @@ class Client extends EventEmitter {
     return Own === undefined ? promise : Own.resolve(promise);
   }
 
-  /** What tells of the server's parameters, as `pg` has it. */
+  /** The object that reports the server's parameters, as in `pg`. */
   get connection() {
     this.#pgConnection ??= new PgConnection();
     return this.#pgConnection;
@@ -150,7 +153,7 @@ class Client extends EventEmitter {
     await this.#connection.connect();
     await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
-    // It is connected, whatever a listener throws.
+    // The client is connected, whatever a listener throws.
     callApart(() => this.emit('connect'));
     return this;
   }
@@ -158,7 +161,7 @@ class Client extends EventEmitter {
   /**
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
    * @param {readonly unknown[] | Callback} [values]
-   * @param {Callback | Limits | null} [third] a callback, or when to give up
+   * @param {Callback | Limits | null} [third] a callback, or { signal, timeoutMillis }
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, third) {
@@ -185,7 +188,7 @@ class Client extends EventEmitter {
     }
   }
 
-  /** For the driver itself, past what a transaction lets through. @param {string} text */
+  /** For the driver's own queries: not subject to the transaction gate. @param {string} text */
   #ask = (text) => {
     const query = new OwnQuery(text);
     this.#connection.submit(query);
@@ -218,8 +221,8 @@ class Client extends EventEmitter {
   }
 
   /**
-   * Statements behind one Sync: one transaction, and one round trip. All are
-   * committed and their results given out, or none.
+   * Statements behind one Sync: one transaction, and one round trip. All are committed and their
+   * results returned, or none.
    * @param {readonly (string | Record<string, any>)[]} queries texts, or
    *   { text, values, name, rowMode, types, prepare }
    * @param {Limits | null} [options]
@@ -241,7 +244,7 @@ class Client extends EventEmitter {
    * @param {Error | undefined} refusal
    */
   #begin(work, refusal) {
-    // A batch of nothing.
+    // An empty batch.
     if (work.isSettled) return;
     const { query_timeout: millis } = this.#settings;
     const late = refusal ?? watch(work, millis, (error) => this.#connection.giveUp(work, error));
@@ -262,7 +265,8 @@ class Client extends EventEmitter {
    * BEGIN travels with the first statement, COMMIT follows when the function is
    * done, ROLLBACK when it throws.
    * @template T
-   * @param {import('../transaction').Body<T>} fn gets the transaction, which takes its statements
+   * @param {import('../transaction').Body<T>} fn receives the transaction, which takes its
+   *   statements
    * @param {Record<string, any>} [options] isolationLevel, readOnly, deferrable, retry
    * @returns {Promise<T>} what the function returns
    */
@@ -272,7 +276,7 @@ class Client extends EventEmitter {
   }
 
   /**
-   * The rows as they come, with the server stopped while nobody reads them.
+   * The rows as they come; while nobody reads them, the server is stopped.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
    * @param {readonly unknown[]} [values]
    * @param {import('../query').StreamOptions | null} [options]
@@ -284,7 +288,7 @@ class Client extends EventEmitter {
   }
 
   /**
-   * The rows, so many at a time.
+   * The rows, read a given number at a time.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
    * @param {readonly unknown[]} [values]
    * @param {{ signal?: AbortSignal | null } | null} [options]
@@ -315,7 +319,7 @@ class Client extends EventEmitter {
    * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
-   * @param {unknown[]} more nothing
+   * @param {unknown[]} more none may be given
    * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
    */
   copyRows(table, columns, rows, ...more) {
@@ -353,15 +357,15 @@ class Client extends EventEmitter {
   };
 
   /**
-   * Asks the server to cancel what it runs for this client. Whatever that is,
-   * its promise rejects then (code 57014), unless it was quicker.
-   * @returns {Promise<void>} nothing can be hit by it any more
+   * Asks the server to cancel what it runs for this client. Whatever that is, its promise rejects
+   * (code 57014), unless it completes first.
+   * @returns {Promise<void>} resolves when the cancel can no longer hit anything
    */
   async cancel() {
     try {
       await this.#connection.cancel();
     } catch (error) {
-      // Others may have asked for the same one.
+      // Other callers may have requested the same cancel.
       throw copyError(/** @type {Error} */ (error));
     }
   }
@@ -384,7 +388,7 @@ class Client extends EventEmitter {
   }
 
   /**
-   * A parser of this client alone.
+   * A parser for this client alone.
    * @param {number} oid
    * @param {any} format 'text', or the parser
    * @param {any} [parser]
@@ -434,7 +438,7 @@ function readOptions(config) {
   }
 }
 
-/** Ours: what stands in its place later is somebody's wrapper. */
+/** The driver's own method: any other in its place is a wrapper. */
 const plainQuery = Client.prototype.query;
 
 defineClientProperties(Client.prototype, connectionOf, settingsOf);
@@ -449,5 +453,6 @@ module.exports = {
   readOptions,
 };
 
-// Tracing tools know the class of `pg` by the path of this file, and wrap what its prototype has.
+// Tracing tools find the class of `pg` by the path of this file, and wrap the methods of the
+// prototype.
 Object.assign(module.exports, { prototype: Client.prototype });

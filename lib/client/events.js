@@ -1,7 +1,7 @@
 'use strict';
 
-// What a connection tells its owner, as events of the client in the shape of `pg`: 'error', 'end', 'notice',
-// 'notification' and 'drain'. Owned by client.js.
+// Emits what a connection reports to its owner as events of the client, in the shape of `pg`:
+// 'error', 'end', 'notice', 'notification' and 'drain'. Owned by client.js.
 
 const { messageLength, nameFields } = require('../base');
 
@@ -11,9 +11,10 @@ const { messageLength, nameFields } = require('../base');
  */
 
 /**
- * NotificationResponse with its length and process id, and an end behind each text.
+ * The length of a NotificationResponse: length field, process id, and a terminator behind each
+ * text.
  * @param {{ channel: string, payload: string }} message
- * @returns {number} bytes, the type apart
+ * @returns {number} bytes, without the message type
  */
 function notificationLength({ channel, payload }) {
   return 4 + 4 + Buffer.byteLength(channel) + 1 + Buffer.byteLength(payload) + 1;
@@ -28,7 +29,7 @@ class ClientEvents {
 
   /**
    * @param {Client} client
-   * @param {PoolSide | undefined} pool hears of it first
+   * @param {PoolSide | undefined} pool is told first
    * @param {() => boolean} isIdle whether nothing is in flight
    */
   constructor(client, pool, isIdle) {
@@ -38,8 +39,8 @@ class ClientEvents {
   }
 
   /**
-   * Outside of the delivery that it comes from, which a listener that throws
-   * must not end; and before the promises that are settled in it.
+   * Emits outside of the delivery that the event comes from, which a listener that throws must not
+   * end; and before the promises that are settled in it.
    * @param {string} event
    * @param {any} [argument]
    */
@@ -69,7 +70,7 @@ class ClientEvents {
   /** @param {Error} error */
   onLost(error) {
     this.#pool?.onLost(error);
-    // Without a listener the event would end the process; its queries know already.
+    // Without a listener the event would end the process; the queries have been rejected already.
     if (this.#client.listenerCount('error') > 0) this.#emitSoon('error', error);
   }
 

@@ -1,8 +1,8 @@
 'use strict';
 
-// A pool's query on its way through a `client.query` that somebody has put in the place of ours:
-// tracing tools wrap Client.prototype.query, through which in `pg` all that a pool runs passes.
-// Handed over by pool/member.js, taken by client.js when the wrapper calls the method beneath.
+// A pool's query on its way through a `client.query` that was replaced: tracing tools wrap
+// Client.prototype.query, through which in `pg` everything passes that a pool runs. Handed over by
+// pool/member.js, taken by client.js when the wrapper calls the original method.
 
 const { causeOf, messageOf, ParameterError, rejection } = require('../base');
 const { showQuery } = require('../pg');
@@ -13,22 +13,25 @@ const { callBack, readQuery } = require('./query-arguments');
  * @typedef {import('../connection').Connection} Connection
  * @typedef {import('../query').Query} Query
  *
- * What the method beneath finds in its first argument, or in a copy of that.
+ * What the original method finds in its first argument, or in a copy of it.
  * @typedef {object} Handed
  * @property {boolean} isTaken
  * @property {Client} client
  * @property {(config: any, values: any, callback: any) => Promise<any> | undefined} take
  */
 
-/** Under it stands the query itself. Symbols are copied by `{ ...config }`. */
+/** The key of the handed query. Symbols are copied by `{ ...config }`. */
 const HANDED = Symbol('handed');
 
-/** What was handed over once: sent again to another connection, it is not seen a second time. */
+/**
+ * Queries that were handed over once. When one is sent again on another connection, the wrapper
+ * does not see it a second time.
+ */
 const handedOver = new WeakSet();
 
 /**
  * @param {any} config
- * @param {Client} client that is asked, which need not be the one that it was handed to
+ * @param {Client} client whose method is called, which need not be the one that it was handed to
  * @returns {Handed | undefined} nothing if it was taken already
  */
 function findHanded(config, client) {
@@ -41,7 +44,10 @@ class HandedQuery {
   isTaken = false;
   #isGivenUp = false;
   #isReserved = false;
-  /** A copy: what a wrapper writes into it reaches the query through #adopt() only. @type {unknown[]} */
+  /**
+   * A copy: changes that a wrapper makes to it reach the query only through #adopt().
+   * @type {unknown[]}
+   */
   #handedValues = [];
   #query;
   #connection;
@@ -50,10 +56,10 @@ class HandedQuery {
   #settleOuter;
 
   /**
-   * @param {Query} query whose caller gets what the wrapper makes of its outcome
-   * @param {Client} client with a method that is not ours
+   * @param {Query} query whose caller gets what the wrapper makes of its result
+   * @param {Client} client whose method was replaced
    * @param {Connection} connection
-   * @param {(query: Query) => void} goElsewhere the connection takes nothing more
+   * @param {(query: Query) => void} goElsewhere for when the connection accepts nothing more
    */
   constructor(query, client, connection, goElsewhere) {
     this.client = client;
@@ -74,14 +80,14 @@ class HandedQuery {
     if (name !== undefined) config.name = name;
     if (rowAsArray) config.rowMode = 'array';
     const answer = this.#callWrapper(config);
-    // A wrapper that returns nothing calls the method later, at most.
+    // If the method was not called yet, the wrapper may call it later.
     if (!this.isTaken) this.#reserve();
     this.#follow(answer ?? this.#inner);
   }
 
   /**
    * @param {Record<PropertyKey, any>} config
-   * @returns {Promise<any> | undefined} of whatever has a then(), or throws
+   * @returns {Promise<any> | undefined} for a result that has a then(), or for an exception
    */
   #callWrapper(config) {
     try {
@@ -95,12 +101,15 @@ class HandedQuery {
     }
   }
 
-  /** Nobody may have the connection to himself, nor may it be closed, before the wrapper is done. */
+  /**
+   * Before the wrapper is done, no query may have the connection to itself, and it may not be
+   * closed.
+   */
   #reserve() {
     this.#isReserved = true;
     this.#connection.load.reserve();
     this.#query.onceSettled(() => {
-      // Given up: its caller waits no longer for the wrapper.
+      // Given up: its caller no longer waits for the wrapper.
       if (this.isTaken) return;
       this.#isGivenUp = true;
       this.#settleOuter(this.#inner);
@@ -118,15 +127,15 @@ class HandedQuery {
   #follow(answer) {
     answer.then(
       (value) => this.#end(value),
-      // What settles nothing any more would count as unhandled.
+      // A rejection that no longer settles anything would count as unhandled.
       (error) => this.#end(this.#isGivenUp ? undefined : rejection(this.#query, error)),
     );
   }
 
-  /** @param {any} value that the wrapper has answered */
+  /** @param {any} value the wrapper's answer */
   #end(value) {
     this.#settleOuter(value);
-    // It has answered by itself: nothing was sent, nor will be.
+    // The wrapper has answered by itself: nothing was sent, nor will be.
     if (!this.isTaken) {
       this.isTaken = true;
       this.#query.resolve(undefined);
@@ -157,7 +166,7 @@ class HandedQuery {
   }
 
   /**
-   * What the wrapper has changed: as a rule the text, which has got a comment.
+   * Takes over what the wrapper has changed: as a rule the text, to which it adds a comment.
    * @param {any} config
    * @param {any} values
    * @returns {Error | undefined}
@@ -193,7 +202,7 @@ class HandedQuery {
     query.size = read.size;
     query.name = read.name;
     query.rowAsArray = read.rowAsArray;
-    // The connection looks what kind of statement it is now.
+    // The connection then looks up what kind of statement it is.
     // @ts-expect-error it is found anew
     query.info = undefined;
     return undefined;
@@ -206,7 +215,7 @@ function isEqual(values, others) {
 }
 
 /**
- * @param {Query} query that its pool would submit to the connection
+ * @param {Query} query that the pool would submit to the connection
  * @param {Client} client
  * @param {Connection} connection
  * @param {(query: Query) => void} goElsewhere

@@ -1,8 +1,8 @@
 'use strict';
 
-// The face of one connection, in the shape of `pg`: the forms of query() and batch(), checked and made into
-// queries; submittables such as pg-cursor; the way of a pool's query through a client that a tracing tool has
-// wrapped; what is run when a connection is new.
+// One connection as users see it, in the shape of `pg`: the forms of query() and batch(), checked
+// and made into queries; submittables such as pg-cursor; the way of a pool's query through a client
+// that a tracing tool has wrapped; the setup of a new connection.
 
 const {
   Client,

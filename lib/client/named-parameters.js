@@ -1,7 +1,7 @@
 'use strict';
 
-// :name in place of $1, for those who set the option namedParameters: the text and the values as the
-// server takes them. Called by query-arguments.js.
+// :name in place of $1, by the option namedParameters: makes the text and the values that the
+// server takes. Called by query-arguments.js.
 
 const { ParameterError } = require('../base');
 const { isWordPart, isWordStart, Scanner } = require('../statements');
@@ -10,10 +10,12 @@ const { isWordPart, isWordStart, Scanner } = require('../statements');
  * @typedef {object} NamedText
  * @property {string} text with $1, $2, … in place of the names
  * @property {readonly string[]} names in the order of the numbers
- * @property {boolean} hasNumbers there are some in the text as it was given
+ * @property {boolean} hasNumbers whether the text has numbers, too
  */
 
-/** Texts that are remembered; beyond that the oldest is read anew when it comes again. */
+/**
+ * Texts that are remembered. Beyond that the oldest is forgotten, and read again at its next use.
+ */
 const REMEMBERED = 512;
 const LONGEST_REMEMBERED = 16 * 1024;
 
@@ -24,7 +26,7 @@ const COLON = 58;
 const EQUALS = 61;
 const DOLLAR = 36;
 
-/** Behind one of these a colon begins no name, but the second half of a slice: a[1:n]. */
+/** Behind one of these a colon does not begin a name, but is in the middle of a slice: a[1:n]. */
 const ENDS_OF_VALUES = /[\w$)\]"'\u0080-\uffff]/;
 
 /**
@@ -82,7 +84,8 @@ function hasValue(values, name) {
 
 /**
  * @param {string} text
- * @param {Readonly<Record<string, unknown>>} values by name; those that the text does not name are passed over
+ * @param {Readonly<Record<string, unknown>>} values by name; those that the text does not name are
+ *   ignored
  * @returns {[text: string, values: unknown[]]}
  * @throws {ParameterError}
  */

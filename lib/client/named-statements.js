@@ -1,7 +1,7 @@
 'use strict';
 
-// The texts of statements that callers have named: a name belongs to one text, and stands for it later. Owned by
-// client.js.
+// The texts of statements that callers have named. A name belongs to one text, and may later be
+// used without it. Owned by client.js.
 
 const { ParameterError } = require('../base');
 
@@ -10,7 +10,7 @@ class NamedStatements {
   #texts = new Map();
 
   /**
-   * @param {any} config as query() takes it; it may have a name in place of its text
+   * @param {any} config as query() takes it; it may have a name and no text
    * @returns {any} with the text
    */
   fillIn(config) {
@@ -34,7 +34,8 @@ class NamedStatements {
       );
     }
     this.#texts.set(name, text);
-    // A text that does not parse leaves it to another; of one that is never prepared nobody tells which it was.
+    // If the Parse fails, the name is free again. Of a text that is never prepared nobody knows
+    // whether its Parse has failed.
     query.onceSettled(() => {
       const { parseFailed, hasFailed, info } = query;
       if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#texts.delete(name);

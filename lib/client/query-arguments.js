@@ -1,7 +1,7 @@
 'use strict';
 
-// The arguments of query(), in all of the forms that `pg` takes, made into a
-// Query; and callbacks called. Used by client.js and pool.js.
+// Makes a Query from the arguments of query(), in all forms that `pg` takes, and calls callbacks.
+// Used in this folder and by the pool.
 
 const { ParameterError } = require('../base');
 const {
@@ -31,7 +31,8 @@ const SYNC_GROUPS = ['off', 'reads', 'all'];
  * @param {any} values an array, or the callback
  * @param {any} third the callback, or the limits
  * @param {import('../query').QueryDefaults} defaults
- * @param {new (...parameters: ConstructorParameters<typeof Query>) => Q} [Kind] Query without it
+ * @param {new (...parameters: ConstructorParameters<typeof Query>) => Q} [Kind] the class, Query by
+ *   default
  * @returns {Q} `refusal` says why it cannot be sent, if it cannot
  */
 function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Query)) {
@@ -49,7 +50,7 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
     values ??= options.values;
     callback ??= options.callback;
   }
-  // As in `pg`, which is given the outcome of conditions.
+  // As in `pg`: callers pass the result of a condition, and what is falsy means no values.
   values ||= NO_VALUES;
   /** @type {readonly import('../query').Parameter[]} */
   let parameters = [];
@@ -79,7 +80,7 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
 /**
  * @param {any} text
  * @param {any} values
- * @param {Record<string, any> | null | undefined} options batchSize, of a stream, and signal
+ * @param {Record<string, any> | null | undefined} options `signal`, and `batchSize` for streams
  * @param {import('../query').QueryDefaults} defaults
  * @returns {StreamedQuery} as readQuery()
  */
@@ -184,8 +185,8 @@ function checkDeadline({ signal, timeoutMillis, query_timeout }) {
 
 /**
  * @param {Query} query
- * @param {PromiseConstructor | undefined} Own of the user, if he has one
- * @param {null} [noError] as `pg` has it there
+ * @param {PromiseConstructor | undefined} Own the user's own, if there is one
+ * @param {null} [noError] passed to the callback in place of an error, as in `pg`
  * @returns {Promise<any> | undefined} nothing with a callback, which is called
  */
 function answer(query, Own, noError) {
@@ -196,11 +197,11 @@ function answer(query, Own, noError) {
 }
 
 /**
- * Calls back as Node does: outside of the promise, so that what the callback
- * throws is an uncaught exception and not a rejection.
+ * Calls back as Node.js does: outside of the promise, so that what the callback throws is an
+ * uncaught exception and not a rejection.
  * @param {Promise<any>} promise
  * @param {Callback} callback
- * @param {null} [noError] what it is given for the error if there is none
+ * @param {null} [noError] passed to the callback if there is no error
  */
 function callBack(promise, callback, noError) {
   promise.then(
@@ -216,7 +217,7 @@ function callbackError(method) {
 
 /**
  * @param {Promise<void>} ended
- * @param {(error?: any) => void} callback which, as in `pg`, is given nothing
+ * @param {(error?: any) => void} callback which, as in `pg`, gets no arguments on success
  */
 function callBackEnd(ended, callback) {
   callBack(ended, (error) => (error ? callback(error) : callback()));

@@ -1,15 +1,15 @@
 'use strict';
 
-// The arguments of batch(), made into a Batch. Used by client.js and pool.js.
+// Makes a Batch from the arguments of batch(). Used by client.js and pool.js.
 
 const { ParameterError } = require('../base');
 const { Batch, BatchMember, batchTooLargeError, Measure } = require('../query');
 const { checkDeadline, readQuery } = require('./query-arguments');
 
 /**
- * @param {any} item of a batch that no query can be made of
+ * @param {any} item of a batch, which cannot be made into a query
  * @param {number} index
- * @returns {ParameterError | undefined} says what to write in its place; nothing, if it has a text
+ * @returns {ParameterError | undefined} says what to write instead; nothing if the item has a text
  */
 function mistakenFor(item, index) {
   if (typeof item === 'string' || typeof item?.text === 'string') return undefined;
@@ -34,7 +34,7 @@ function isPromise(value) {
   return typeof value?.then === 'function';
 }
 
-/** @param {any} value that is no text @returns {string} in a sentence */
+/** @param {any} value that is no text @returns {string} a part of a sentence */
 function kindOf(value) {
   if (value === null || value === undefined) return String(value);
   if (isPromise(value)) return 'a promise';
@@ -42,7 +42,8 @@ function kindOf(value) {
 }
 
 /**
- * @param {any} list of texts, or { text, values, name, rowMode, types, prepare }, or members of our own
+ * @param {any} list texts, or { text, values, name, rowMode, types, prepare }, or members that are
+ *   made already
  * @param {import('../query').QueryDefaults} defaults
  * @param {any} options signal, timeoutMillis
  * @returns {Batch}
@@ -58,7 +59,7 @@ function readBatch(list, defaults, options) {
     return batch;
   }
   const measure = new Measure();
-  // By index, since a hole is wrong too.
+  // By index, since a hole is an error, too.
   const members = Array.from(list, (item, index) => {
     const query =
       item instanceof BatchMember
@@ -70,7 +71,7 @@ function readBatch(list, defaults, options) {
         'a statement of a batch cannot be given up by itself: pass signal and timeoutMillis to batch()',
       );
     }
-    // Sent alone it would be rejected by the addon, and its neighbours committed.
+    // If only the addon rejected it, its neighbours would be committed.
     query.refusal ??= measure.add(query.text, query.parameters);
     return query;
   });

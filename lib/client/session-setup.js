@@ -1,7 +1,7 @@
 'use strict';
 
-// The options onConnect and verify: what the user does with a new connection of a pool, before others
-// have it. Called by pool/member.js.
+// The options onConnect and verify, by which users set up or check a new connection of a pool
+// before other callers get it. Called by pool/member.js.
 
 const { ConnectionError, toFailure } = require('../base');
 
@@ -9,7 +9,7 @@ const { ConnectionError, toFailure } = require('../base');
  * @param {import('./client').Client} client
  * @param {import('../connection').Connection} connection the client's
  * @param {import('../options').Settings} settings
- * @returns {Promise<void>} rejects, with the connection closed, if it is not to be used
+ * @returns {Promise<void>} rejects, with the connection closed, if it must not be used
  */
 async function setUpSession(client, connection, { onConnect, verify }) {
   if (onConnect === undefined && verify === undefined) return;
@@ -45,7 +45,8 @@ async function callHook(name, hook) {
 }
 
 /**
- * The first answer counts: the callback's, or that it has thrown, also as an async function.
+ * The first answer counts: the call of the callback, or an exception, also that of an async
+ * function.
  * @param {NonNullable<import('../options').Settings['verify']>} verify
  * @param {import('./client').Client} client
  * @returns {Promise<void>}

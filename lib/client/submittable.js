@@ -1,8 +1,8 @@
 'use strict';
 
-// Objects with submit(connection), as `pg` takes them: pg-cursor, pg-query-stream, its Query. They
-// speak the protocol's messages to a connection; here that is one of these, which serves them from
-// a cursor of ours. Made by client.js.
+// Objects with submit(connection), as `pg` takes them: pg-cursor, pg-query-stream, `pg`'s Query.
+// They send the protocol's messages to a connection. Here they get a SubmittableConnection, which
+// serves them from a Cursor. Made by client.js.
 
 const { EventEmitter } = require('node:events');
 const {
@@ -21,7 +21,7 @@ const { readQuery } = require('./query-arguments');
  * @typedef {import('../rows').Result} Result
  * @typedef {import('../rows').Field} Field
  *
- * What is called of a submittable, as far as it has it.
+ * What is called on a submittable, if it is there.
  * @typedef {object} Submittable
  * @property {string} [text]
  * @property {(connection: any) => Error | null | void} submit
@@ -33,7 +33,7 @@ const { readQuery } = require('./query-arguments');
  * @property {(connection: any) => void} [handleReadyForQuery]
  * @property {(error: Error, connection: any) => void} [handleError]
  *
- * Who has the connection.
+ * The client that has the connection.
  * @typedef {object} Face
  * @property {(query: Query) => void} begin submits it, or rejects it
  * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} giveUp
@@ -41,13 +41,13 @@ const { readQuery } = require('./query-arguments');
  * @property {Record<string, string>} statements texts by their names
  */
 
-/** Rows that are passed on together where all are asked for. */
+/** Rows that are passed on at a time when all are requested. */
 const BATCH_SIZE = 256;
 
-/** Values are passed on as the server writes them: submittables parse for themselves. */
+/** Values are passed on as the server writes them: submittables parse them. */
 const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
 
-/** Tells of its columns as soon as they are known. */
+/** Reports its columns as soon as they are known. */
 class DescribedQuery extends StreamedQuery {
   /** @type {((fields: readonly Field[]) => void) | undefined} */
   onDescribed = undefined;
@@ -62,7 +62,7 @@ class DescribedQuery extends StreamedQuery {
   }
 }
 
-/** What a submittable takes for the connection of `pg`. */
+/** What a submittable gets in place of `pg`'s connection. */
 class SubmittableConnection extends EventEmitter {
   #submittable;
   #face;
@@ -74,20 +74,20 @@ class SubmittableConnection extends EventEmitter {
   #values = [];
   #isSimple = false;
   #isDescribed = false;
-  /** It was told of its end. */
+  /** Whether the submittable was told of its end. */
   #isOver = false;
   #hasFailed = false;
   /** @type {DescribedQuery | Query | undefined} */
   #query = undefined;
   /** @type {Cursor | undefined} */
   #cursor = undefined;
-  /** Where there is no cursor, which has its own. @type {CallSite | undefined} */
+  /** For a query without a cursor, which has its own. @type {CallSite | undefined} */
   #callSite = undefined;
   /** Messages that were not served yet. @type {(() => Promise<void>)[]} */
   #messages = [];
   #isServing = false;
 
-  /** Some write together what they write. */
+  /** Some submittables cork the stream around what they write. */
   stream = { cork() {}, uncork() {} };
 
   /** @param {Submittable} submittable @param {Face} face */
@@ -99,7 +99,7 @@ class SubmittableConnection extends EventEmitter {
     this.submittedNamedStatements = face.statements;
   }
 
-  /** Lets it say what it wants, and begins that. */
+  /** Lets the submittable send its messages, and begins the query. */
   start() {
     const refusal = this.#submit();
     if (refusal !== undefined) {
@@ -119,7 +119,7 @@ class SubmittableConnection extends EventEmitter {
       this.#query = query;
       this.#cursor = new Cursor(query, this.#face.giveUp);
     }
-    // It may fail while nothing is asked of it.
+    // The query may fail while no message is served.
     this.#query.promise.catch((error) => {
       if (!this.#isServing) this.#fail(error);
     });
@@ -164,7 +164,7 @@ class SubmittableConnection extends EventEmitter {
   /** @param {string} text */
   query(text) {
     this.#text = text;
-    // One by itself gives its rows as they come.
+    // A single statement gives its rows as they come.
     this.#isSimple = splitStatements(text).length > 1;
     if (!this.#isSimple) this.execute();
     this.sync();
@@ -197,7 +197,7 @@ class SubmittableConnection extends EventEmitter {
   /** @param {() => Promise<void>} message */
   #push(message) {
     this.#messages.push(message);
-    // In submit() nothing is begun yet.
+    // During submit() nothing has begun yet.
     if (this.#query !== undefined || this.#hasFailed) this.#serve();
   }
 
@@ -288,7 +288,7 @@ class SubmittableConnection extends EventEmitter {
 
   async #serveClose() {
     await this.#cursor?.close();
-    // pg-cursor sends no Sync behind an error, and waits for what has come already.
+    // Behind an error pg-cursor sends no Sync, and waits for a ReadyForQuery that has come already.
     if (this.#isOver) callApart(() => this.emit('readyForQuery'));
   }
 

@@ -1,8 +1,8 @@
 'use strict';
 
-// What becomes of queries whose Sync has come: they are settled, or run again if
-// they surely did not run. The answers to one connection; what gets no answer, and
-// the connection's own affairs, are connection.js's, which owns this.
+// Takes the answers of one connection: a query whose Sync has come is settled, or sent again if it
+// certainly did not run. Owned by connection.js, which handles queries that get no answer and the
+// state of the connection itself.
 
 const { afterDelivery, ConnectionError, DatabaseError } = require('../base');
 const { outcome } = require('../query');
@@ -13,14 +13,18 @@ const { lostError, mismatchError, openTransactionError, poisonedError } = requir
  * @typedef {import('./sync-groups').SyncGroup} SyncGroup
  */
 
-/** PQTRANS_IDLE; above it are the states of a transaction. */
+/** PQTRANS_IDLE; the higher values are the states of a transaction. */
 const TRANSACTION_IDLE = 0;
 const QUERY_CANCELED = '57014';
 const READ_ONLY = '25006';
 const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 
 class Answers {
-  /** Why nobody is told any more that anything is done. @type {(() => Error) | undefined} */
+  /**
+   * Makes the error that all further queries are rejected with, once the connection cannot be
+   * trusted.
+   * @type {(() => Error) | undefined}
+   */
   poison = undefined;
   #connection;
   #outbox;
@@ -38,7 +42,7 @@ class Answers {
   }
 
   /**
-   * The query's Sync: it is done, whatever comes.
+   * The Sync of a query has come.
    * @param {Query} query
    * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
    * @param {number} costMillis what it cost the server
@@ -68,14 +72,14 @@ class Answers {
     if (cancellation !== undefined) {
       query.error = cancellation.explain(query, query.error);
     }
-    // It may be what a group has failed by.
+    // It may be the member that made its Sync group fail.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
     this.#settle(query);
     this.#connection.afterSettling();
   }
 
   /**
-   * The Sync of a group: all of it is committed, or nothing.
+   * The Sync of a group has come: all members are committed, or none.
    * @param {SyncGroup} group
    * @param {number} transactionStatus PQTransactionStatusType, or -1: not known
    * @param {number} costMillis what all of it cost the server
@@ -102,7 +106,7 @@ class Answers {
       this.#onUndone(group, transactionStatus);
     } else {
       for (const query of members) {
-        // Skipped, though nobody has failed that the server would say so of.
+        // The server skipped it, but reported no error of another member.
         if (query.wasSkipped) query.error ??= lostError(false, 'no answer', undefined, 'unknown');
         this.#settle(query);
       }
@@ -137,19 +141,20 @@ class Answers {
 
   /**
    * @param {Query} query a member of a group that was undone
-   * @param {boolean} isAnyones at the commit nobody can tell whose fault it is
+   * @param {boolean} isAnyones the error came at the commit, so any member may be to blame
    */
   #runApart(query, isAnyones) {
     const isGuilty = query.hasFailed && !query.wasSkipped;
-    // It may fail only in company, and then would do so each time.
+    // It may fail only within a group, and would then fail in each group.
     if (isGuilty || (isAnyones && query.info.effect === 'write')) query.info.keepAlone();
     const { code } = /** @type {any} */ (query.error ?? {});
-    // A time limit is not taken twice, and nobody sends a second cancel.
+    // A cancelled query is not retried: a statement_timeout would count twice, and nobody would
+    // repeat the cancel request.
     if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) this.#settle(query);
     else query.wasUndone = true;
   }
 
-  /** @param {Query} query whose Sync has come, and stands */
+  /** @param {Query} query that has its Sync and is not sent again */
   #settle(query) {
     const { error, info } = query;
     this.#connection.forget(query);
@@ -161,7 +166,7 @@ class Answers {
         info.learnCount(query.result);
       }
       query.resolve(query.value);
-      // Others may hold the query for longer than its caller holds the result.
+      // The query may be referenced for longer than its caller keeps the result.
       if (!query.isStreamed) query.result = undefined;
       return;
     }
@@ -171,13 +176,13 @@ class Answers {
   }
 
   /**
-   * Runs a query again that did not run for the sake of its prepared statement
-   * alone, or may have, if that keeps the order that the caller can count on.
-   * What the error tells of the schema is learned in any case.
+   * Sends a query again that failed only because of its prepared statement, or may have failed
+   * because of it. Nothing of it may have run, and the order that the caller can rely on must be
+   * kept. What the error says about the schema is recorded in any case.
    * @param {Query} query
-   * @param {readonly Query[]} all that were undone with it
+   * @param {readonly Query[]} all every query that was undone, this one included
    * @param {number} transactionStatus
-   * @returns {boolean} whether they run again
+   * @returns {boolean} whether they are sent again
    */
   #heal(query, all, transactionStatus) {
     if (query.error === undefined) return false;
@@ -188,7 +193,7 @@ class Answers {
     statements.learn(query, blame, mayRepeat);
     if (!mayRepeat) return false;
     for (const one of all) {
-      // Unprepared, so that its answer does not hang on anybody else's Parse again.
+      // Unprepared, so that the answer does not depend on another query's Parse again.
       one.prepare = false;
       one.retried = true;
     }
@@ -202,7 +207,7 @@ class Answers {
    * @param {number} transactionStatus
    */
   #mayRepeat(query, all, transactionStatus) {
-    // Not while a cancel is under way: nothing may be sent then, and nobody may want it any more.
+    // Not during a cancel: nothing may be sent then, and the caller may no longer want the query.
     if (query.retried || this.#connection.cancellation !== undefined) return false;
     if (all.some(({ info }) => info.mayCommitInside)) return false;
     const isAlone =
@@ -211,10 +216,10 @@ class Answers {
   }
 
   /**
-   * The connection is closed, and nobody is told that anything on it was done. Somebody brought a
-   * shared connection into a transaction, past the check of its text: what came behind is in it, and
-   * rolled back. Or the answers to a group are not those to its queries. Or the driver has failed to take
-   * an answer in.
+   * Closes the connection, and rejects everything on it. Either a statement opened a transaction on
+   * a shared connection although its text was checked: what was sent behind it is part of that
+   * transaction, and rolled back. Or the answers to a group do not match its queries. Or the driver
+   * failed to process an answer.
    * @param {() => Error} poison
    */
   distrust(poison) {

@@ -1,8 +1,8 @@
 'use strict';
 
-// Statements of the driver's own that nobody waits for in its place in line: an empty query that takes a late cancel
-// signal, savepoints, the question for the transaction status. They are sent at once, whatever is held back. Owned by
-// outbox.js.
+// Sends the driver's own statements that bypass the queue: the empty query that absorbs a late
+// cancel signal, savepoints, settings of the session, the query for the transaction status. They
+// are sent at once, whatever is held back, and no caller waits for them. Owned by outbox.js.
 
 const { ticks, takeSlot } = require('../native');
 const { Housekeeping } = require('./housekeeping');
@@ -10,9 +10,9 @@ const { Housekeeping } = require('./housekeeping');
 class Asides {
   #connection;
   #syncs;
-  /** In flight, and no cancel signal may hit them. */
+  /** Statements in flight that no cancel signal may hit. */
   #guarded = 0;
-  /** Sends a cancel signal. @type {(() => void) | undefined} */
+  /** Sends the cancel signal that waits for them. @type {(() => void) | undefined} */
   #whenNoneGuarded = undefined;
   /** @type {Promise<void> | undefined} */
   #learning = undefined;
@@ -49,8 +49,8 @@ class Asides {
   }
 
   /**
-   * A cancel signal would hit a statement of ours that stands before the one it is meant for: a savepoint that
-   * fails takes its transaction along.
+   * Sends a cancel signal as soon as no guarded statement is in flight. Sent earlier it would hit
+   * that statement instead of its target, and a savepoint that fails aborts its transaction.
    * @param {() => void} signal sends it
    */
   signalBehind(signal) {
@@ -58,7 +58,7 @@ class Asides {
     else this.#whenNoneGuarded = signal;
   }
 
-  /** @returns {boolean} whether a cancel signal was still to be sent, and now is not any more */
+  /** @returns {boolean} whether a cancel signal was waiting; it is not sent any more */
   withdrawSignal() {
     const isWaiting = this.#whenNoneGuarded !== undefined;
     this.#whenNoneGuarded = undefined;
@@ -66,9 +66,9 @@ class Asides {
   }
 
   /**
-   * Asks for the transaction status, which each Sync tells, by a statement that does nothing.
+   * Learns the transaction status, which each Sync reports, by a statement that does nothing.
    * @param {() => void} onLearned
-   * @returns {Promise<void>} it is answered, or never will be
+   * @returns {Promise<void>} resolves when it is answered, or never will be
    */
   learnTransactionStatus(onLearned) {
     this.#learning ??= new Promise((resolve) => {
@@ -82,7 +82,7 @@ class Asides {
     return this.#learning;
   }
 
-  /** Nothing is answered any more. */
+  /** The connection is closed: nothing is answered any more. */
   end() {
     this.#onLearned();
   }

@@ -1,10 +1,9 @@
 'use strict';
 
-// The cancelling of what one connection runs. The server signals its backend,
-// which hits whatever runs when the signal arrives: so nothing is sent meanwhile,
-// and not before the cancel request is through, what was in flight has its Sync,
-// and an empty query has taken a signal that came late (PostgreSQL documentation,
-// "Canceling Requests in Progress"). Owned by connection.js.
+// One cancel on a connection, from the request until the connection can be used again. The signal
+// hits whatever the backend runs when it arrives. So nothing is sent until the request is through,
+// all that was in flight has its Sync, and an empty query has absorbed a signal that came late
+// (PostgreSQL documentation, "Canceling Requests in Progress"). Owned by connection.js.
 
 const { ConnectionError, Deferred, TimeLimit } = require('../base');
 
@@ -15,14 +14,22 @@ const { ConnectionError, Deferred, TimeLimit } = require('../base');
  * @typedef {import('../base').QueryAbortedError} QueryAbortedError
  */
 
-/** So long the server may take to stop, or to be asked; then its caller is told that nobody knows. */
+/**
+ * How long the server may take to receive the request and to stop. Then the query is rejected, with
+ * the outcome 'unknown'.
+ */
 const GRACE_MILLIS = 2000;
-/** So many times as long, as long as something arrives, where nobody waits for what is cancelled. */
+/**
+ * The most such periods for a query whose remaining rows nobody wants, while data still arrives.
+ */
 const MAX_GRACES = 15;
 
-/** After so long without an effect it is asked once more. */
+/** A cancel request that has no effect within this time is sent again. */
 const AGAIN_MILLIS = 100;
-/** The same where others are behind, whom a second signal would hit if the first was only slow. */
+/**
+ * The same with other queries in flight: a second signal would hit one of them if the first was
+ * only slow.
+ */
 const AGAIN_BESIDE_OTHERS_MILLIS = 1000;
 
 /** query_canceled */
@@ -32,7 +39,7 @@ class Cancellation {
   #connection;
   #outbox;
   #isThrough = false;
-  /** What was settled when it began. */
+  /** `settled` of the connection when the cancel began. */
   #settledBefore;
   #isBarrierSent = false;
   #graces = 0;
@@ -51,7 +58,8 @@ class Cancellation {
   /**
    * @param {Connection} connection
    * @param {import('./outbox').Outbox} outbox
-   * @param {Query | Batch} [target] the only one in flight
+   * @param {Query | Batch} [target] the only one in flight; without it the cancel is for whatever
+   *   runs
    * @param {QueryAbortedError} [reason] why it is cancelled
    */
   constructor(connection, outbox, target, reason) {
@@ -59,26 +67,25 @@ class Cancellation {
     this.#outbox = outbox;
     this.#target = target;
     this.#reason = reason;
-    /** @type {Promise<void>} the connection may be used by others */
+    /** @type {Promise<void>} resolves when others may use the connection */
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     this.done.then(() => this.#asked.resolve());
-    // Not everybody wants to know.
+    // Not every caller uses `asked`.
     this.asked.catch(() => {});
     this.#settledBefore = connection.settled;
     outbox.block();
     this.#startLimit();
   }
 
-  /** @returns {Promise<void>} `done`, unless the server could not be asked */
+  /** @returns {Promise<void>} as `done`, but rejects if the server could not be asked in time */
   get asked() {
     return this.#asked.promise;
   }
 
   /**
-   * A cancel without a target was under way already when somebody gave up the
-   * only query in flight.
+   * The only query in flight was given up while a cancel without a target was already under way.
    * @param {Query | Batch} target
    * @param {QueryAbortedError} reason
    */
@@ -97,7 +104,7 @@ class Cancellation {
         this.#startLimit();
         return;
       }
-      // What is still in flight was not to be cancelled.
+      // The cancel has had its effect; it was not meant for what is still in flight.
       if (this.#target === undefined && this.#isThrough && this.#hasHadEffect) return;
       if (!this.#isThrough && !this.#outbox.asides.withdrawSignal()) {
         this.#connection.mayBeSignalled = true;
@@ -107,7 +114,7 @@ class Cancellation {
     });
   }
 
-  /** The server has got the request, or could not be reached. @param {boolean} ok */
+  /** The request has reached the server, or could not be sent. @param {boolean} ok */
   onCancelled(ok) {
     this.#connection.mayBeSignalled = false;
     if (this.#isThrough) return;
@@ -120,28 +127,32 @@ class Cancellation {
     this.#giveUp();
   }
 
-  /** A signal that has come before the query did hits nothing. */
+  /** A signal that arrives before its query has no effect. */
   #askAgainLater() {
     this.#again?.cancel();
     const mayHitOthers = this.#target === undefined && this.#connection.load.sent > 1;
     const millis = mayHitOthers ? AGAIN_BESIDE_OTHERS_MILLIS : AGAIN_MILLIS;
     this.#again = new TimeLimit(millis, () => {
       if (this.#isBarrierSent || this.#connection.load.sent === 0) return;
-      // Others wait until it is settled, but without a target something else may run by now.
+      // With a target nothing else is sent before that is settled. Without one, another query may
+      // be running by now.
       if (this.#target === undefined && this.#hasHadEffect) return;
       this.#isThrough = false;
       this.#connection.askToCancel();
     });
   }
 
-  /** What the server has sent before it stopped is still arriving, and is discarded: the network is slow. */
+  /**
+   * Whether rows that the server sent before it stopped still arrive, to be discarded: the network
+   * is slow.
+   */
   get #isDraining() {
     const target = this.#target;
     if (target === undefined || !('wasStopped' in target) || !target.wasStopped) return false;
     return this.#connection.counters().wakeups > this.#wakeupsBefore;
   }
 
-  /** As far as can be seen. */
+  /** As far as can be seen from here. */
   get #hasHadEffect() {
     return this.#connection.settled > this.#settledBefore;
   }
@@ -153,7 +164,7 @@ class Cancellation {
     this.#outbox.sendBarrier(() => this.end());
   }
 
-  /** Nothing is to be waited for any more: it is done, or the connection is gone. */
+  /** Ends the cancel: it is done, or the connection is closed. */
   end() {
     this.#limit?.cancel();
     this.#again?.cancel();
@@ -162,7 +173,7 @@ class Cancellation {
   }
 
   /**
-   * What the server says of the one that was cancelled, as its caller is to hear it.
+   * Replaces the server's error for the cancelled query by the reason why it was cancelled.
    * @template {Error | undefined} T
    * @param {Query | Batch} work
    * @param {T} error
@@ -175,9 +186,9 @@ class Cancellation {
     return reason;
   }
 
-  /** The query is not waited for any longer, and the connection is given up. */
+  /** Stops waiting: rejects the target, and closes its connection. */
   #giveUp() {
-    // Before libpq 17 a request that was turned away looks like one that had no effect.
+    // Before libpq 17 a refused request looks like one that had no effect.
     this.#asked.reject(new ConnectionError('the server could not be asked to cancel in time'));
     const reason = this.#reason;
     if (this.#target !== undefined && reason !== undefined && !this.#target.isSettled) {

@@ -1,10 +1,9 @@
 'use strict';
 
-// What the catalog of a database says about texts that seem to do nothing but read:
-// which names mean something else there, and which relations make the locks of a text
-// depend on its values. Asked in the background once two queries meet that it alone
-// keeps from sharing a Sync, and asked again. Owned by statements/registry.js, used by
-// sync-candidates.js.
+// What the catalog of a database says about texts that seem to only read: which names mean
+// something else there, and which relations make the locks of a text depend on its values. It is
+// queried in the background as soon as it is all that keeps two queries from sharing a Sync, and
+// again while it is used. Owned by statements/registry.js, used by sync-candidates.js.
 
 const { afterDelivery, DatabaseError } = require('../base');
 const { OWN_DEFAULTS, Query, watch } = require('../query');
@@ -15,30 +14,36 @@ const { KNOWN_NAMES } = require('../statements');
  * @typedef {import('../statements').CatalogNames} CatalogNames
  */
 
-/** An answer is not believed for longer: others create functions too. */
+/** An answer is used for at most this long: other sessions create functions, too. */
 const MAX_AGE_MILLIS = 60_000;
-/** When an answer is older it is asked for again, if it is still of use. */
+/** An answer that is older than this, and still used, is requested again. */
 const RENEW_MILLIS = MAX_AGE_MILLIS / 2;
-/** DDL that goes on and on does not make us ask more often. */
+/** At least this long between two requests, however much DDL there is. */
 const PAUSE_MILLIS = 1000;
-/** The server does not let us ask, or is not PostgreSQL. */
+/** The same after an error: the server does not allow the query, or is not PostgreSQL. */
 const PAUSE_REFUSED_MILLIS = 300_000;
 const PATIENCE_MILLIS = 10_000;
 
-/** FirstNormalObjectId in PostgreSQL's access/transam.h: what has a lower oid comes with the server. */
+/**
+ * FirstNormalObjectId in PostgreSQL's access/transam.h: objects with a lower oid come with the
+ * server.
+ */
 const FIRST_OWN_OID = 16384;
 
 /**
- * A function is harmless if it comes with the server and is in our list, immutable, or what an operator or a cast of
- * the server's calls; of others only those of extensions that are not volatile, and what the server makes for a range
- * type. The label of an application's own function is not believed: `stable` does not keep PL/pgSQL from calling
+ * A function is harmless if it comes with the server and is on our list, is immutable, or
+ * implements one of the server's operators or casts. Of the others only those of extensions that
+ * are not volatile are harmless, and those that the server makes for a range type. The label of an
+ * application's own function is not trusted: `stable` does not keep PL/pgSQL from calling
  * set_config() or pg_notify().
  *
- * - isStrange: an operator, a cast, a type, a domain or the order of a type calls one that is not
- * - calls: names of such functions that hide what is in our list
- * - attributes: names of all that have one argument: `t.f` calls f(t)
- * - relations: views and tables whose rules or policies call one; those whose partitions or children are locked
- *   depending on values; foreign tables, whose locks are another server's; and all views of these
+ * - isStrange: an operator, a cast, a type, a domain or the ordering of a type calls a harmful
+ *   function
+ * - calls: names of harmful functions that hide one on our list
+ * - attributes: names of all harmful functions that take one argument: `t.f` calls f(t)
+ * - relations: views and tables whose rules or policies call a harmful function; tables whose
+ *   partitions or children are locked depending on values; foreign tables, whose locks are on
+ *   another server; and everything whose rules or policies use one of these
  */
 const LOOK_UP = `
 with recursive harmful_oids as (
@@ -114,7 +119,7 @@ select pg_catalog.json_build_object(
 
 const PARAMETERS = [`{${KNOWN_NAMES.map((name) => name.toLowerCase()).join(',')}}`];
 
-/** Nobody's parsers are called with it. */
+/** All values as text: no parser of the user's is called. */
 const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
 
 /** @param {string[]} names */
@@ -134,20 +139,24 @@ function readNames(found) {
 }
 
 class Catalog {
-  /** What is known now; read for each query. @type {CatalogNames | undefined} */
+  /**
+   * The names in use, read for each query; undefined when they must be looked up.
+   * @type {CatalogNames | undefined}
+   */
   names = undefined;
   /** The last answer. @type {{ names: CatalogNames, text: string, askedAt: number } | undefined} */
   #last = undefined;
   #isAsking = false;
   #notBefore = -Infinity;
-  /** Counts what makes the answer to an earlier question worthless. */
+  /** Incremented when the answer to an earlier request becomes worthless. */
   #epoch = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
 
   /**
-   * When `names` are not known: asks for them if they are of use.
-   * @param {Connection} connection that others share
+   * Called while `names` is undefined: returns the last answer if it is not too old, and requests a
+   * new one if that is of use.
+   * @param {Connection} connection a shared one
    * @param {boolean} isOfUse
    * @returns {CatalogNames | undefined}
    */
@@ -164,7 +173,7 @@ class Catalog {
     return undefined;
   }
 
-  /** Somebody has committed DDL, or may have. */
+  /** DDL was committed, or may have been. */
   onSchemaChange() {
     ++this.#epoch;
     this.#last = undefined;
@@ -173,7 +182,7 @@ class Catalog {
 
   /**
    * @param {{ names: CatalogNames, text: string, askedAt: number }} answer
-   * @param {number} ageMillis until which it is used without another look
+   * @param {number} ageMillis up to which it is used without another request
    * @param {number} now performance.now()
    */
   #know(answer, ageMillis, now) {
@@ -194,7 +203,7 @@ class Catalog {
     if (this.#isAsking || now < this.#notBefore) return;
     this.#isAsking = true;
     this.#notBefore = now + PAUSE_MILLIS;
-    // Whoever made it necessary is just being sent.
+    // The query that made this necessary is just being sent.
     afterDelivery(() => this.#send(connection));
   }
 
@@ -226,12 +235,12 @@ class Catalog {
   #learn(text, epoch, askedAt) {
     this.#isAsking = false;
     if (epoch !== this.#epoch) return;
-    // As a rule nothing has changed, and no text has to be looked at again.
+    // As a rule nothing has changed, and no text needs to be checked again.
     const names = this.#last?.text === text ? this.#last.names : readNames(text);
     this.#know({ names, text, askedAt }, RENEW_MILLIS, performance.now());
   }
 
-  /** Nothing is known then, or what was until it is too old. @param {unknown} error */
+  /** The last answer, if there is one, stays in use until it is too old. @param {unknown} error */
   #onFailed(error) {
     this.#isAsking = false;
     const millis = error instanceof DatabaseError ? PAUSE_REFUSED_MILLIS : PAUSE_MILLIS;

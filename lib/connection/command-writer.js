@@ -1,7 +1,8 @@
 'use strict';
 
-// Writes queries as commands into the tick buffer: which of Parse, Execute or a query without a prepared statement, in
-// which format its rows are asked for, and which Sync ends it. Owned by outbox.js, which decides when.
+// Writes queries as commands into the tick buffer: chooses between Parse, Execute and an unprepared
+// query, the format of the rows, and the Sync that ends the query. Owned by outbox.js, which
+// decides when.
 
 const { BytesGoneError, flag, int8Mode, ParameterError } = require('../base');
 const { freeSlot, takeSlot, ticks } = require('../native');
@@ -15,7 +16,10 @@ const { SyncGroup } = require('./sync-groups');
  * @typedef {import('../query').Query} Query
  */
 
-/** A statement that brought more, or was never seen, has its rows decoded as they come. */
+/**
+ * The rows of a statement that returned more than this, or was never seen, are decoded as they
+ * come.
+ */
 const MANY_ROWS = 1000;
 
 class CommandWriter {
@@ -71,7 +75,7 @@ class CommandWriter {
         this.#write(query);
       }
     } catch (error) {
-      // The first to be told is the one that the batch is rejected for.
+      // The batch is rejected with the index of the first one.
       this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
       return;
     }
@@ -93,7 +97,7 @@ class CommandWriter {
     query.slot = takeSlot(query);
     query.trace?.sent(this.#connection);
     if (query.info.changesFormats) this.#formats.onSend(query);
-    // Behind what was written so far.
+    // What was written so far must be sent first.
     ticks.submit();
     this.#connection.runSimple(query.slot, flags, query.text);
   }
@@ -149,7 +153,8 @@ class CommandWriter {
 }
 
 /**
- * A string or an array got longer than V8 allows, bytes were taken away, or somebody's `types` threw.
+ * A string or an array became longer than V8 allows, a buffer was detached, or the caller's `types`
+ * threw.
  * @param {unknown} cause
  */
 function unwrittenError(cause) {

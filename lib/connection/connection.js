@@ -1,8 +1,7 @@
 'use strict';
 
-// One connection: submits queries, keeps the books of what is in flight, and
-// settles them. The native Pipeline owns the order; here queries are known by
-// their slots. Made by client.js.
+// One connection: accepts queries, keeps track of what is in flight, and settles it. The native
+// Pipeline owns the order; here queries are known by their slots. Made by client.js.
 
 const {
   afterDelivery,
@@ -30,16 +29,18 @@ const { Unwanted } = require('./unwanted');
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('../base').QueryAbortedError} QueryAbortedError
  *
- * What a connection tells the one who made it.
+ * What a connection reports to the object that made it.
  * @typedef {object} Owner
- * @property {(error: Error) => void} onLost unexpectedly; its queries have been rejected
+ * @property {(error: Error) => void} onLost the connection was lost unexpectedly; its queries have
+ *   been rejected
  * @property {() => void} onClosed after onLost, or after end()
  * @property {(fields: Readonly<Record<string, string>>) => void} onNotice
  * @property {(message: { processId: number, channel: string, payload: string }) => void}
  *   onNotification
- * @property {(work: Query | Batch) => boolean} [onUnsent] takes what another connection may send
+ * @property {(work: Query | Batch) => boolean} [onUnsent] takes over work that another connection
+ *   may send
  * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
- * @property {() => void} [onReadOnly] the server does not let it write; the same
+ * @property {() => void} [onReadOnly] the server refused a write; runs in the middle of a delivery
  */
 
 /** @param {Query | Batch} work @returns {readonly Query[]} */
@@ -51,25 +52,28 @@ class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
   state = 'new';
   load = new ConnectionLoad();
-  /** Whether several callers share it: what changes the session is refused then. */
+  /** Whether several callers share it: statements that change the session are refused then. */
   isShared = false;
   processID = 0;
   serverVersion = 0;
   /**
-   * PQTransactionStatusType; -1 since something was sent whose effect on it is not known yet. Never a guess:
-   * savepoints and transactions are begun by it.
+   * PQTransactionStatusType, or -1 while something is in flight whose effect on it is not known.
+   * Never a guess: savepoints and transactions depend on it.
    */
   transactionStatus = 0;
-  /** Statements in flight that are no queries: none of them opens or ends a transaction. */
+  /**
+   * The driver's own statements in flight that are not queries. None of them opens or ends a
+   * transaction.
+   */
   #housekeeping = 0;
-  /** Settled since it was connected. */
+  /** Queries that were settled since it was connected. */
   settled = 0;
-  /** What ran on it, since this was last cleared, may have left something behind. */
+  /** Whether a statement since this was last cleared may have left something behind. */
   hasTouchedSession = false;
   hasTouchedTransaction = false;
-  /** A cancel request has not come through in time, and may still. */
+  /** A cancel request did not get through in time, and may still arrive. */
   mayBeSignalled = false;
-  /** What cancels, while it does. @type {Cancellation | undefined} */
+  /** The cancel that is under way. @type {Cancellation | undefined} */
   cancellation = undefined;
 
   #settings;
@@ -101,7 +105,7 @@ class Connection {
     this.#owner = owner;
     this.id = newConnectionId();
     this.#native = new binding.Connection(this.id);
-    /** Of the driver's own statements. */
+    /** For the driver's own statements. */
     this.ownDeadline = new OwnDeadline(
       this,
       () => this.#native.head(),
@@ -116,7 +120,7 @@ class Connection {
     return this.#native.counters();
   }
 
-  /** @param {string} name @returns {string | null} what the server has told of its session */
+  /** @param {string} name @returns {string | null} what the server has reported */
   parameterStatus(name) {
     return this.#native.parameterStatus(name);
   }
@@ -125,7 +129,7 @@ class Connection {
     return this.#native.isEncrypted();
   }
 
-  /** It could not be made, or was lost. */
+  /** Whether it could not be made, or was lost. */
   get hasFailed() {
     return this.#end.failure !== undefined;
   }
@@ -135,7 +139,7 @@ class Connection {
     return this.load.inFlight;
   }
 
-  /** What it has prepared. */
+  /** The statements that are prepared on it. */
   get statements() {
     return this.#outbox.statements.cache;
   }
@@ -219,7 +223,7 @@ class Connection {
     const isOne =
       !info.isSeveral || query.parameters.length > 0 || query.isStreamed || query.isExtended;
     if ((!isOne || query.isCopy) && !this.isShared) {
-      // Seen later, what came before it may be committed.
+      // Detected later, the statements in front of the COPY might be committed already.
       if (info.hasCopyAmong && !query.isCopy) query.reject(copyAmongError());
       else this.submitSimple(query);
       return;
@@ -284,7 +288,7 @@ class Connection {
     if (info.touchesTransaction) this.hasTouchedTransaction = true;
   }
 
-  /** Whether it takes queries; what comes before it is connected waits until it is. */
+  /** Whether it accepts queries; those submitted before it is connected wait until it is. */
   get #isOpen() {
     return this.state === 'ready' || this.state === 'connecting' || this.state === 'new';
   }
@@ -301,16 +305,18 @@ class Connection {
   // --- The transaction --------------------------------------------------------
 
   /**
-   * What a Sync has told, which holds if nothing was sent behind it. Something may have been since it was read.
-   * @param {number} status PQTransactionStatusType, or -1: something was behind it then
-   * @param {number} count of the queries that it ends
+   * A Sync has reported this status. It holds only if nothing was sent behind the Sync, which may
+   * have happened since it was read.
+   * @param {number} status PQTransactionStatusType, or -1 if something was in flight behind the
+   *   Sync
+   * @param {number} count of the queries that the Sync ends
    */
   onTransactionStatus(status, count) {
     const isLast = this.load.sent <= count && this.#housekeeping === 0;
     this.transactionStatus = isLast ? status : -1;
   }
 
-  /** @param {() => void} write something of our own that nobody waits for */
+  /** @param {() => void} write writes a statement of the driver's own, which no caller waits for */
   whenPipelining(write) {
     this.#outbox.whenPipelining(write);
   }
@@ -320,7 +326,7 @@ class Connection {
     this.ownDeadline.watch();
   }
 
-  /** @param {number} status as onTransactionStatus() has it */
+  /** @param {number} status as in onTransactionStatus() */
   housekeepingSynced(status) {
     --this.#housekeeping;
     if (status !== -1 && this.load.sent === 0 && this.#housekeeping === 0) {
@@ -328,12 +334,14 @@ class Connection {
     }
   }
 
-  /** Whether nobody can say yet if a transaction is open behind all that was submitted, what is held back included. */
+  /**
+   * Whether a transaction may be open behind all that was submitted, including what is held back.
+   */
   get mayBeInTransaction() {
     return this.hasTouchedTransaction && (this.transactionStatus === -1 || this.inFlight > 0);
   }
 
-  /** @returns {Promise<void>} that can be said, or the connection is closed */
+  /** @returns {Promise<void>} resolves when that is known, or the connection is closed */
   async whenStatusKnown() {
     while (this.mayBeInTransaction && this.state !== 'closed') {
       await this.whenQuiet();
@@ -341,13 +349,13 @@ class Connection {
     }
   }
 
-  // --- Giving up --------------------------------------------------------------
+  // --- Cancelling -------------------------------------------------------------
 
   /**
-   * Cancels what runs now, unless that is nothing.
+   * Cancels what runs now, if anything does.
    * @param {Query | Batch} [target] the only one in flight
    * @param {QueryAbortedError} [reason]
-   * @returns {Promise<void>} others may use the connection then
+   * @returns {Promise<void>} resolves when others may use the connection
    */
   cancel(target, reason) {
     if (lock.isHeld) return this.#whenUnlocked(() => this.cancel(target, reason));
@@ -358,7 +366,7 @@ class Connection {
     if (this.state === 'closed' || this.load.sent === 0) return Promise.resolve();
     const cancellation = new Cancellation(this, this.#outbox, target, reason);
     this.cancellation = cancellation;
-    // What is in the tick buffer must be there before the signal is.
+    // What is in the tick buffer must reach the server before the signal does.
     ticks.submit();
     this.askToCancel();
     cancellation.done.then(() => {
@@ -367,7 +375,7 @@ class Connection {
     return cancellation.asked;
   }
 
-  /** Signals the backend; onCancelled() follows. */
+  /** Sends a cancel request; onCancelled() follows. */
   askToCancel() {
     this.#outbox.asides.signalBehind(() => {
       if (this.state !== 'closed') this.#native.cancel();
@@ -375,7 +383,7 @@ class Connection {
   }
 
   /**
-   * Nothing is in flight and no cancel is under way, or it is closed.
+   * Resolves when nothing is in flight and no cancel is under way, or it is closed.
    * @returns {Promise<void>}
    */
   async whenQuiet() {
@@ -403,9 +411,9 @@ class Connection {
   }
 
   /**
-   * Nobody waits for it any longer. Not sent yet, it is taken out; alone on a
-   * connection that is not shared, it is cancelled; else what comes for it is
-   * discarded, and its neighbours notice nothing.
+   * The caller no longer waits for it. If it was not sent yet, it is removed. If it is alone on a
+   * connection that is not shared, it is cancelled. Otherwise its answer is discarded, and its
+   * neighbours are not affected.
    * @param {Query | Batch} work
    * @param {QueryAbortedError} reason
    */
@@ -428,7 +436,7 @@ class Connection {
     }
   }
 
-  /** @param {boolean} reading without it the server comes to a halt */
+  /** @param {boolean} reading false makes the server stop, by back-pressure */
   setReading(reading) {
     if (this.state !== 'closed') this.#native.setReading(reading);
   }
@@ -439,7 +447,8 @@ class Connection {
   }
 
   /**
-   * A parser of the user's asks for it, in the middle of a delivery or of what is being written.
+   * Postpones what a user's parser requests in the middle of a delivery, or while commands are
+   * written.
    * @template T
    * @param {() => T} action
    * @returns {Promise<Awaited<T>>}
@@ -451,9 +460,9 @@ class Connection {
   }
 
   /**
-   * An event of it could not be taken in: nobody knows what that said.
+   * An event of this connection could not be processed, and what it said is lost.
    * @param {unknown} cause
-   * @param {readonly any[]} entries whose last event it was
+   * @param {readonly any[]} entries that the event was for
    */
   onFault(cause, entries) {
     const error = () => faultError(cause);
@@ -462,10 +471,10 @@ class Connection {
     for (const query of queries) callApart(() => query.reject?.(error()));
   }
 
-  // --- The end of the connection, and what it says by itself -----------------
+  // --- Loss, notices and notifications ----------------------------------------
 
   /**
-   * Nothing of it will be answered: the connection is gone.
+   * The query or its Sync could not be sent: the connection is gone.
    * @param {Query} query
    * @param {import('../base').Outcome} [told]
    */
@@ -483,7 +492,7 @@ class Connection {
    */
   onLost(message, queries) {
     const wasEnding = this.#wasWanted;
-    // The server's last words may have come as the answer to a query.
+    // The server may have sent its last error as the answer to a query.
     const cause = this.#end.lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
@@ -499,13 +508,13 @@ class Connection {
             ),
       );
     }
-    // Idle, it is the one that was told.
+    // With nothing in flight, the server's last error was for the connection itself.
     const told = queries.length === 0 ? { wasFatal: !wasEnding, error: this.#end.lastFatal } : {};
     this.#end.failure ??= this.#end.lostError(told, message, cause, 'not-run', wasEnding);
     this.#close(wasEnding ? undefined : this.#end.failure);
   }
 
-  /** Whether somebody here has closed it, or is about to. */
+  /** Whether this side has closed it, or is about to. */
   get #wasWanted() {
     return (this.state === 'ending' || this.state === 'closed') && this.#end.silence === undefined;
   }
@@ -521,7 +530,7 @@ class Connection {
     this.#owner.onNotification({ processId, channel, payload });
   }
 
-  // --- Books ----------------------------------------------------------------
+  // --- Bookkeeping ------------------------------------------------------------
 
   /** @param {Query} query that is settled */
   forget(query) {
@@ -544,7 +553,7 @@ class Connection {
     this.#owner.onSettled();
   }
 
-  /** @param {Query | Batch} work that was held back until the connection was gone */
+  /** @param {Query | Batch} work that was still held back when the connection closed */
   #returnUnsent(work) {
     for (const query of membersOf(work)) this.forget(query);
     if (!this.isShared || this.#owner.onUnsent?.(work) !== true) {
@@ -576,7 +585,10 @@ class Connection {
     return /** @type {Promise<void>} */ (closed);
   }
 
-  /** Closes now; what is in flight is rejected, its outcome unknown. */
+  /**
+   * Closes now. What is in flight is rejected; its outcome is 'unknown', unless it certainly did
+   * not begin.
+   */
   destroy() {
     if (lock.isHeld) {
       this.#whenUnlocked(() => this.destroy());
@@ -614,12 +626,12 @@ class Connection {
     this.#close();
   }
 
-  /** @param {Error} [lost] why, if nobody has wanted it */
+  /** @param {Error} [lost] the reason, if this side did not close it */
   #close(lost) {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.#standIn?.show(false);
-    // What was open is gone with it.
+    // A transaction that was open is gone with it.
     this.transactionStatus = 0;
     this.#native.close();
     this.#outbox.statements.lost();

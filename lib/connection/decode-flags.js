@@ -1,8 +1,8 @@
 'use strict';
 
-// In which form the rows of an execution are asked for: as the server's text,
-// when somebody's parser wants it; in binary, when the addon can decode every
-// column; else as text that the addon decodes. Used by connection.js.
+// In which format the rows of an execution are requested: as the server's text, if a user's parser
+// needs that; in binary, if the addon can decode every column; else as text that the addon decodes.
+// Used by command-writer.js.
 
 const { callLocked, causeOf, flag, messageOf, ParameterError } = require('../base');
 const { getTypesEpoch, isDefaultParser, ownTypes, types: defaultTypes } = require('../rows');
@@ -12,7 +12,7 @@ const { getTypesEpoch, isDefaultParser, ownTypes, types: defaultTypes } = requir
  * @typedef {import('../statements').Statement} Statement
  */
 
-/** Types that the addon decodes from text itself, so that their parsers are not asked. */
+/** Types that the addon decodes from text itself, without calling their parsers. */
 const TEXT_DECODED_OIDS = [16, 17, 20, 21, 23, 26, 114, 700, 701, 3802];
 
 /** @param {TypeSource} types */
@@ -23,8 +23,8 @@ function hasCustomTextDecoded(types) {
 const ofDefaultTypes = { epoch: -1, flags: 0 };
 
 /**
- * Asks parsers of the user's, in the middle of a query's commands: nothing that they ask for may come between
- * these, and what they throw is told to the query alone.
+ * Calls `types` of the user's in the middle of a query's commands. Nothing that it requests may
+ * come between these, and what it throws rejects this query alone.
  * @param {() => boolean} hasCustom
  * @throws {ParameterError}
  */
@@ -39,7 +39,7 @@ function askLocked(hasCustom) {
 }
 
 /**
- * For a statement whose columns are not known yet, or may be others each time.
+ * For a statement whose columns are not known yet, or may differ each time.
  * @param {TypeSource} types
  * @returns {number}
  * @throws {ParameterError}
@@ -58,9 +58,9 @@ function unpreparedFlags(types) {
 }
 
 /**
- * For a prepared statement that keeps its columns: they are known only after a first execution,
- * and then cannot change any more, since the server would refuse to run it (RevalidateCachedQuery).
- * Of a utility statement it makes no such promise.
+ * For a prepared statement that keeps its columns. They are known after the first execution, and
+ * cannot change then, since the server would refuse to execute it (RevalidateCachedQuery). For a
+ * utility statement the server makes no such promise.
  * @param {Statement} statement
  * @param {TypeSource} types
  * @param {import('./session-formats').SessionFormats} formats

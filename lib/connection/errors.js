@@ -1,9 +1,8 @@
 'use strict';
 
-// Why a connection could not be made, or is gone. libpq tells the first in one
-// text, which is taken apart here; the addon asks for verbose messages, so that
-// what the server said stands there with its SQLSTATE. Used by connection.js
-// and handshake.js.
+// The errors of connections that could not be made, or are lost. libpq reports a failed attempt as
+// one text, which is taken apart here; the addon asks for verbose messages, so that the text has
+// the server's SQLSTATE. Used by connection.js, handshake.js and the pool.
 
 const os = require('node:os');
 const {
@@ -25,7 +24,7 @@ const LOCATION = /^LOCATION: {2}(\w+), ([^:]+):(\d+)$/m;
 const TERMINATED = 'Connection terminated';
 const UNEXPECTED = 'Connection terminated unexpectedly';
 const EXPIRED = 'timeout expired';
-/** Characters of a statement that an error names. */
+/** Characters of a statement that an error message quotes. */
 const MAX_TEXT = 60;
 
 /** @type {(keyof typeof STRERROR)[]} */
@@ -62,7 +61,7 @@ const WHAT_TO_DO = Object.freeze({
   53300: 'the server has no connection left: lower the max of the pools, or use a pooler',
 });
 
-/** Of PgBouncer, which says so in English everywhere. */
+/** From PgBouncer, whose messages are always in English. */
 const STARTUP_PARAMETER = /^unsupported startup parameter/;
 const NO_STARTUP_PARAMETER =
   'a pooler takes no such settings at the start of a session (options, statement_timeout, …): set them ' +
@@ -75,11 +74,11 @@ const NO_HOST =
 const NO_PASSWORD = 'no password supplied, and the server asks for one';
 const NO_STRING = 'Password must be a string';
 
-/** No connection that is as safe as was asked for. */
+/** The connection would be less secure than requested. */
 const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
 
-// What libpq says when it, or the server, turns the other side's certificate or protocol down. An
-// end of file in the middle of a handshake is a lost connection, and no such thing.
+// What libpq says when one side rejects the other's certificate or protocol. An end of file in the
+// middle of a handshake is a lost connection instead.
 const TLS_REFUSED =
   /does not support SSL|SSL error: (?!unexpected eof)|certificate|private key file|channel binding/i;
 
@@ -93,13 +92,13 @@ const TLS_ADVICE = [
   [/could not load private key file/, 'if it is encrypted, give sslpassword'],
 ];
 
-// One for each address that was tried; those of a name stand in parentheses behind it.
+// One match for each address that was tried; the address of a name is in parentheses behind it.
 const ATTEMPT =
   /connection to server (?:at "([^"]*)"(?: \(([^)]*)\))?, port (\d+)|on socket "([^"]*)") failed: (.*)/g;
 
 /**
  * @param {string} text
- * @returns {keyof typeof STRERROR | undefined} the name of the system's error that it ends in
+ * @returns {keyof typeof STRERROR | undefined} the name of the system error in it
  */
 function errnoName(text) {
   return ERRNO_NAMES.find((name) => text.includes(STRERROR[name]));
@@ -107,7 +106,7 @@ function errnoName(text) {
 
 /**
  * @param {string} text libpq's
- * @returns {ConnectionError | undefined} as Node says it, if the system has refused each address
+ * @returns {ConnectionError | undefined} as Node.js words it, if the system refused each address
  */
 function refusedError(text) {
   const errors = [...text.matchAll(ATTEMPT)].map(([, host, hostaddr, port, path, reason]) => {
@@ -129,7 +128,7 @@ function refusedError(text) {
   if (first === undefined || errors.includes(undefined)) return undefined;
   if (errors.length === 1) return first;
   const { errno, syscall, code } = first;
-  // What `pg` has for several addresses is an AggregateError, without a message.
+  // For several addresses `pg` has an AggregateError, without a message.
   return new ConnectionError(errors.map((error) => error?.message).join(', '), {
     code,
     detail: text,
@@ -140,9 +139,9 @@ function refusedError(text) {
 }
 
 /**
- * @param {string} text libpq's, of a connection that was there
- * @returns {ConstructorParameters<typeof ConnectionError> | undefined} the arguments of its error, as
- *   Node says it, if the system has ended it
+ * @param {string} text libpq's, about a socket that was connected
+ * @returns {ConstructorParameters<typeof ConnectionError> | undefined} the arguments of its error,
+ *   as Node.js words it, if the system ended the connection
  */
 function brokenBySystem(text) {
   const code = errnoName(text);
@@ -203,7 +202,7 @@ function connectError(message, namesHost = true) {
   return new ConnectionError(UNEXPECTED, { detail: text });
 }
 
-/** SQLSTATEs of a server that may take connections a little later. */
+/** SQLSTATEs of servers that may accept connections a little later. */
 const TRANSIENT_STATES = new Set(['57P03', '57P01', '57P02', '53300', '53400']);
 
 /**
@@ -219,7 +218,7 @@ function isTransient(error) {
   );
 }
 
-/** A password function gave something else. */
+/** A password function returned something else than a string. */
 function noStringError() {
   return new ConnectionError(NO_STRING, {
     hint: 'the password function must return one, or a promise of one',
@@ -227,9 +226,9 @@ function noStringError() {
 }
 
 /**
- * The server has not answered while a connection was made.
+ * The server did not answer in time while a connection was made.
  * @param {number} millis
- * @param {string} option that sets them
+ * @param {string} option that sets this time
  */
 function expiredError(millis, option) {
   return new ConnectionError(EXPIRED, {
@@ -240,14 +239,14 @@ function expiredError(millis, option) {
 }
 
 /**
- * Somebody has waited for a pool's connection as long as `connectionTimeoutMillis` allows. If the server has
- * refused connections meanwhile, the message is the reason, as in `pg`.
+ * A caller has waited for a pool's connection as long as `connectionTimeoutMillis` allows. If the
+ * server refused connections meanwhile, the message is the reason, as in `pg`.
  * @param {object} wait
  * @param {number} wait.millis
- * @param {any} wait.reason why the last attempt to make a connection has failed, if it has
- * @param {string} wait.message that of `pg` if the server has not refused
+ * @param {any} wait.reason why the last attempt to connect failed, if it did
+ * @param {string} wait.message that of `pg`, if the server has not refused
  * @param {string} wait.silent begins the detail then
- * @param {string} wait.refused begins the detail if it has
+ * @param {string} wait.refused begins the detail if it has refused
  */
 function waitedError({ millis, reason, message, silent, refused }) {
   const isRefused = reason !== undefined && reason.message !== EXPIRED;
@@ -260,10 +259,10 @@ function waitedError({ millis, reason, message, silent, refused }) {
 }
 
 /**
- * The connection was lost with a query in flight, or idle.
- * @param {boolean} wasEnding somebody here wanted it
+ * The connection was lost, with a query in flight or idle.
+ * @param {boolean} wasEnding whether this side has closed it
  * @param {string} message libpq's
- * @param {Error | undefined} cause what the server said last
+ * @param {Error | undefined} cause the server's last error
  * @param {import('../base').Outcome} outcome
  */
 function lostError(wasEnding, message, cause, outcome) {
@@ -279,7 +278,7 @@ function lostError(wasEnding, message, cause, outcome) {
 }
 
 /**
- * The server does not answer a statement of the driver's own.
+ * The server does not answer one of the driver's own statements.
  * @param {string} text
  * @param {number} millis
  */
@@ -295,8 +294,8 @@ function silentError(text, millis) {
 }
 
 /**
- * The server has ended the session, and said so to whom this is for. As in `pg` that is the server's
- * own error, and yet a lost connection.
+ * The server ended the session, and told this query or connection so. As in `pg` the error has the
+ * fields of the server's error, and yet it is a lost connection.
  * @param {DatabaseError} said
  * @param {import('../base').Outcome} outcome
  */
@@ -306,7 +305,7 @@ function endedByServerError(said, outcome) {
 }
 
 /**
- * A query came when there was no connection any more.
+ * A query was submitted when the connection was closed already.
  * @param {Error | undefined} failure why it is closed
  */
 function closedError(failure) {
@@ -318,14 +317,14 @@ function closedError(failure) {
   });
 }
 
-/** It is closed before it was made. */
+/** It was closed before it was made. */
 function terminatedError() {
   return new ConnectionError(TERMINATED);
 }
 
 /**
- * A statement brought a shared connection into a transaction, past the check of its text. It may have
- * ended one in the same way, so that what came before it lasts.
+ * A statement opened a transaction on a shared connection, although its text was checked. In the
+ * same way it may have ended one, so that what came before it is committed.
  */
 function poisonedError() {
   return new ConnectionError(
@@ -335,12 +334,15 @@ function poisonedError() {
   );
 }
 
-/** An answer within a Sync that several share is not whole, so that the next ones may be those of others. */
+/**
+ * An answer within a shared Sync is not complete, so that the next answers may be those to other
+ * queries.
+ */
 function mismatchError() {
   return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
 }
 
-/** An event of the connection could not be taken in. @param {unknown} cause */
+/** An event of the connection could not be processed. @param {unknown} cause */
 function faultError(cause) {
   return new ConnectionError(
     'an answer of the server could not be taken in, which is a fault of pg-conduit; the connection was closed',
@@ -349,7 +351,7 @@ function faultError(cause) {
 }
 
 /**
- * A text of several statements left a transaction open that nobody can end.
+ * A text of several statements left a transaction open, which no caller can end.
  * @param {import('../base').Outcome} outcome
  */
 function openTransactionError(outcome) {
@@ -360,7 +362,7 @@ function openTransactionError(outcome) {
   );
 }
 
-/** A text of several statements has a COPY among them. */
+/** A text of several statements contains a COPY. */
 function copyAmongError() {
   return new StatementRefusedError(
     'COPY FROM STDIN and COPY TO STDOUT cannot stand among other statements: use copyFrom() and copyTo()',

@@ -1,8 +1,7 @@
 'use strict';
 
-// Queries of one connection that may share a Sync and are put aside, by text,
-// until the tick ends, so that those of one text are written one behind the
-// other. Owned by outbox.js, which sends them.
+// Queries of one connection that may share a Sync, put aside by text until the tick ends, so that
+// those of one text are written one after the other. Owned by outbox.js, which sends them.
 
 const { MAX_MEMBERS } = require('./sync-groups');
 
@@ -28,7 +27,7 @@ class Gathering {
     return lot.length === MAX_MEMBERS;
   }
 
-  /** @param {StatementInfo} info @returns {Query[]} the queries of that text, which leave */
+  /** @param {StatementInfo} info @returns {Query[]} the queries of that text, which are removed */
   take(info) {
     const lot = this.#lots.get(info) ?? [];
     this.#lots.delete(info);
@@ -46,7 +45,10 @@ class Gathering {
     return all;
   }
 
-  /** @param {import('../query').Query | import('../query').Batch} work @returns {boolean} whether it was here */
+  /**
+   * @param {import('../query').Query | import('../query').Batch} work
+   * @returns {boolean} whether it was here
+   */
   remove(work) {
     if (!('info' in work)) return false;
     const lot = this.#lots.get(work.info);

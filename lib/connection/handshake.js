@@ -1,8 +1,8 @@
 'use strict';
 
-// The way from settings to a connection: names resolved, password asked, libpq
-// started, a time limit over all of it. Used by connection.js, which passes on
-// what the addon reports.
+// The steps from settings to a connection: resolves the names, calls the password function and
+// starts libpq, with a time limit for all of it. Used by connection.js, which passes on what the
+// addon reports.
 
 const { CallSite, Deferred, TimeLimit, toFailure } = require('../base');
 const { toParameters } = require('../options');
@@ -29,7 +29,10 @@ class Handshake {
     this.#start(native, settings).catch((error) => this.fail(error));
   }
 
-  /** @returns {Promise<void>} rejects with a ConnectionError or DatabaseError, or with what a hook has thrown */
+  /**
+   * @returns {Promise<void>} rejects with a ConnectionError or DatabaseError, or with what a hook
+   *   has thrown
+   */
   get done() {
     return this.#outcome.promise;
   }
@@ -53,10 +56,10 @@ class Handshake {
       const answer = await askPassword(password, toParameters(settings));
       if (answer) resolved.password = answer;
     }
-    // It may have been given up meanwhile.
+    // The attempt may have been given up meanwhile.
     if (this.#isOver) return;
-    // libpq leaves this limit to those who drive its connecting. It knows no way on to the next address
-    // either, so that all of them have the time of all of them.
+    // libpq leaves this limit to those who poll it while it connects. They cannot make it go on to
+    // the next address either, so all addresses together have the sum of their limits.
     const addresses = (resolved.hostaddr ?? resolved.host ?? '').split(',').length;
     this.#expectWithin(connectTimeoutSeconds * addresses * 1000, 'connect_timeout');
     native.connect(
@@ -73,7 +76,7 @@ class Handshake {
     this.#outcome.resolve();
   }
 
-  /** @param {string | Error} reason an error, or what libpq says */
+  /** @param {string | Error} reason an error, or libpq's message */
   fail(reason) {
     this.#end();
     this.#outcome.reject(
@@ -89,8 +92,9 @@ class Handshake {
 
 /**
  * @param {import('../options').AskPassword} password
- * @param {object} parameters where it is for
- * @returns {Promise<string | null | undefined>} nothing: there is none, or it stands in the password file
+ * @param {object} parameters of the connection that it is for
+ * @returns {Promise<string | null | undefined>} nothing if there is none, or if it is in the
+ *   password file
  */
 async function askPassword(password, parameters) {
   let value;

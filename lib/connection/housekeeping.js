@@ -1,7 +1,7 @@
 'use strict';
 
-// Statements of the driver's own that settle no promise: what asks for a setting, what closes a prepared
-// statement. Made by outbox.js and prepared-statements.js.
+// A statement of the driver's own that settles no promise, such as a query for a setting or the
+// Close of a prepared statement. Made by asides.js and prepared-statements.js.
 
 const { afterDelivery } = require('../base');
 const { SlotEntry } = require('../native');
@@ -11,8 +11,8 @@ class Housekeeping extends SlotEntry {
   /**
    * @param {import('./connection').Connection} connection
    * @param {string} text
-   * @param {() => void} [onAnswered] after its delivery
-   * @param {(row: any[]) => void} [onRow] the first one
+   * @param {() => void} [onAnswered] called after the delivery
+   * @param {(row: any[]) => void} [onRow] called with the first row
    */
   constructor(connection, text, onAnswered, onRow) {
     super();
@@ -36,7 +36,7 @@ class Housekeeping extends SlotEntry {
     try {
       shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
     } catch {
-      // Of a server that answers something else nothing is believed.
+      // If the server answers something else, nothing of it is used.
       return;
     }
     this.onRow(rows[0]);

@@ -1,8 +1,8 @@
 'use strict';
 
-// One connection to the server: admits queries, decides what is sent and when (outbox.js, sync-groups.js), which
-// prepared statement a query executes (prepared-statements.js), what becomes of those that are answered
-// (answers.js), and how it is made, cancelled and closed.
+// One connection to the server: accepts queries, decides what is sent and when (outbox.js,
+// sync-groups.js), which prepared statement a query executes (prepared-statements.js), what becomes
+// of queries that are answered (answers.js), and how the connection is made, cancelled and closed.
 
 const { Catalog } = require('./catalog');
 const { Connection } = require('./connection');

@@ -1,7 +1,7 @@
 'use strict';
 
-// What a connection has to do: the counts by which a pool chooses, and says that
-// nobody should stand behind what is in flight. Kept by connection.js.
+// The load of one connection: the counts by which a pool chooses a connection, and by which it sees
+// that no query should wait behind what is in flight. Kept by connection.js and outbox.js.
 
 /**
  * @typedef {import('../query').Query} Query
@@ -10,14 +10,18 @@
 
 /** @typedef {import('../query').Pace} Pace */
 
-/** A statement that costs the server more is slow: nobody should stand behind it who can wait elsewhere. */
+/**
+ * A statement that costs the server more is slow: a query that can run elsewhere should not wait
+ * behind it.
+ */
 const SLOW_MILLIS = 5;
-/** A head that has run for so long, and twice what was expected, is overdue. */
+/** A query at the head that has run for this long, and for twice the expected time, is overdue. */
 const OVERDUE_MILLIS = 10;
 
 /**
- * With no more in flight nothing waits for company: in a closed loop of so few callers one half would wait while the
- * other is answered. Measured with 2 to 16 callers, that is half of the throughput, and nothing is gained by it.
+ * With no more in flight no query waits for others to share its Sync: in a closed loop of so few
+ * callers, one half would wait while the other is answered. With 2 to 16 callers this was measured
+ * to halve the throughput, and to gain nothing.
  */
 const FEW = 16;
 
@@ -27,15 +31,15 @@ function countOf(work) {
 }
 
 class ConnectionLoad {
-  /** Queries that were submitted and not settled, those that are held back included. */
+  /** Queries that were submitted and not settled, including those that are held back. */
   inFlight = 0;
   /** What they are expected to cost the server, in ms. */
   expectedMillis = 0;
-  /** Statements that were never seen before: each may be slow. */
+  /** Those among them whose statements were never seen before: each may be slow. */
   unknown = 0;
   /** When the query at the head became the head (performance.now()). */
   headSince = 0;
-  /** What the way to the server and back takes at least. It is not the fault of any statement. */
+  /** The shortest round trip so far. It does not count as time of any statement. */
   roundTripMillis = 0;
   #slow = 0;
   #held = 0;
@@ -49,7 +53,7 @@ class ConnectionLoad {
       query.pace = 'unknown';
       ++this.unknown;
     } else if (averageMillis >= SLOW_MILLIS + this.roundTripMillis) {
-      // For less it is not worth to send the next one a round trip later.
+      // For less it is not worth sending the next query a round trip later.
       query.pace = 'slow';
       ++this.#slow;
     } else {
@@ -68,7 +72,7 @@ class ConnectionLoad {
     else if (query.pace === 'slow') --this.#slow;
   }
 
-  /** @param {Query | Batch} work that is not sent yet, though added */
+  /** @param {Query | Batch} work that was added, and is not sent yet */
   hold(work) {
     this.#held += countOf(work);
     this.#heldMillis += work.expectedMillis;
@@ -80,7 +84,7 @@ class ConnectionLoad {
     this.#heldMillis = this.#held === 0 ? 0 : this.#heldMillis - work.expectedMillis;
   }
 
-  /** Something may yet be submitted, and needs the connection as it is. */
+  /** Counts something in flight that may still be submitted, and needs the connection as it is. */
   reserve() {
     if (this.inFlight === 0) this.headSince = performance.now();
     ++this.inFlight;
@@ -92,24 +96,30 @@ class ConnectionLoad {
     --this.#held;
   }
 
-  /** What was sent and not settled. */
+  /** Queries that were sent and not settled. */
   get sent() {
     return this.inFlight - this.#held;
   }
 
-  /** Whether what was added last is behind so many that it may wait for company until the tick ends. */
+  /**
+   * Whether so many are in front of the query added last that it may wait for others until the tick
+   * ends.
+   */
   get isBehindMany() {
     return this.sent - 1 > FEW;
   }
 
-  /** Whether the server is known to have enough to do until more could reach it, so that what comes may wait for company. */
+  /**
+   * Whether the server is known to be busy for longer than a round trip, so that new queries may
+   * wait for others to share their Sync.
+   */
   get isBusy() {
     if (this.sent <= FEW || this.unknown > 0) return false;
     return this.expectedMillis - this.#heldMillis > this.roundTripMillis;
   }
 
   /**
-   * Whether a query sent now would wait for a slow one.
+   * Whether a query sent now would wait behind a slow one.
    * @param {number} now performance.now()
    */
   isBlocked(now) {

@@ -1,9 +1,9 @@
 'use strict';
 
-// Whether a pooler gives sessions of the server now to one, now to another, and does not know prepared
-// statements (PgBouncer before 1.21, or with max_prepared_statements = 0): one is not there then that
-// nobody has taken away. None are made any more, for the whole pool or client. Owned by
-// prepared-statements.js.
+// Detects poolers that give the server's sessions to several clients in turn and do not know
+// prepared statements (PgBouncer before 1.21, or with max_prepared_statements = 0): a prepared
+// statement is missing that nobody has closed. Nothing is prepared any more then, for the whole
+// pool or client. Owned by prepared-statements.js.
 
 const { afterDelivery } = require('../base');
 const { OwnQuery } = require('./own-statements');
@@ -16,7 +16,7 @@ const { OwnQuery } = require('./own-statements');
 /** PQTRANS_IDLE */
 const IDLE = 0;
 
-/** Poolers that were told of. @type {Set<string>} */
+/** Poolers that the warning was emitted for. @type {Set<string>} */
 const told = new Set();
 
 class LostStatements {
@@ -31,14 +31,15 @@ class LostStatements {
     this.#settings = settings;
   }
 
-  /** Statements may be prepared, and those that are may be executed. */
+  /** Whether statements may be prepared, and prepared statements executed. */
   get mayPrepare() {
     return this.#question === 'none' && !this.#settings.losesStatements;
   }
 
   /**
-   * One is gone, and no statement of this connection explains it. A function may have done it; but a
-   * pooler tells another process id than the backend has.
+   * A prepared statement is missing, and no statement of this connection explains that. A function
+   * may have closed it. If a pooler is the cause, the process id that it has reported is not the
+   * backend's.
    */
   found() {
     if (this.#question === 'none') this.#question = 'open';
@@ -51,8 +52,8 @@ class LostStatements {
   }
 
   /**
-   * In a transaction it is no time for questions; nor with the one query in flight of somebody who sends
-   * one at a time, since his pooler may not be able to take more.
+   * Not in a transaction. Nor while a single query is in flight: its caller may send one at a time
+   * because their pooler cannot take more.
    */
   #askIfQuiet() {
     const { transactionStatus, inFlight } = this.#connection;
@@ -70,13 +71,13 @@ class LostStatements {
       if (processID !== this.#connection.processID) turnOff(this.#settings);
       this.#question = 'none';
     } catch {
-      // The connection is gone, or somebody was quicker to begin a transaction.
+      // The connection is gone, or a transaction was begun first.
       this.#question = 'open';
     }
   }
 }
 
-/** @param {Settings} settings of all connections of a pool, or of a client */
+/** @param {Settings} settings shared by all connections of a pool, or those of a client */
 function turnOff(settings) {
   settings.losesStatements = true;
   const { host, port } = settings.conninfo;

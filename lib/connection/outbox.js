@@ -1,8 +1,7 @@
 'use strict';
 
-// What one connection is to send: when it goes, as which commands, and with whom
-// it shares a Sync. Queries that wait here have not been sent. Owned by
-// connection.js, which settles them.
+// Decides when the queries of one connection are sent, as which commands, and which of them share a
+// Sync. Queries that wait here have not been sent. Owned by connection.js, which settles them.
 
 const { afterDelivery } = require('../base');
 const { ticks } = require('../native');
@@ -22,13 +21,15 @@ const { SyncWriter } = require('./sync-groups');
  */
 
 /**
- * More text and bytes than this wait here instead of in libpq's buffer, which
- * libpq moves as a whole after each partial write: with 120 MB in it that cost
- * four times the CPU.
+ * The most text and bytes in flight. The rest waits here and not in libpq's buffer, which libpq
+ * moves as a whole after each partial write: with 120 MB in it that cost four times the CPU.
  */
 const MAX_BYTES_IN_FLIGHT = 8 << 20;
 
-/** So many that wait for company are enough, whatever their texts. */
+/**
+ * When this many queries wait for others, whatever their texts, they are sent even if the server is
+ * busy.
+ */
 const MAX_GATHERED = 128;
 
 class Outbox {
@@ -36,12 +37,15 @@ class Outbox {
   #load;
   #candidates;
   #bytesInFlight = 0;
-  /** First in, first out: what waits for bytes to leave, or to have the connection to itself. @type {(Query | Batch)[]} */
+  /**
+   * First in, first out: what waits for bytes to leave, or for the connection to be free.
+   * @type {(Query | Batch)[]}
+   */
   #held = [];
-  /** What waits for company in its Sync. */
+  /** Queries that wait for others to share their Sync. */
   #gathered = new Gathering();
   #endsTick = false;
-  /** What has the connection to itself: the rest waits. @type {Query | Batch | undefined} */
+  /** What has the connection to itself: everything else waits. @type {Query | Batch | undefined} */
   #solo = undefined;
   #isBlocked = false;
   /** @type {(() => void)[]} */
@@ -67,7 +71,7 @@ class Outbox {
       this.statements.cache,
       (text, onAnswered, onRow) => {
         if (!this.#canSendAside) return false;
-        // Behind something else it must not keep that from being cancelled.
+        // Behind another query, it must not delay the cancel of that.
         this.asides.send(text, onAnswered, onRow, this.#load.sent === 0);
         return true;
       },
@@ -121,16 +125,16 @@ class Outbox {
       this.#gather(/** @type {Query} */ (work));
       return;
     }
-    // What changes something stays behind what was to be read before.
+    // What may change something stays behind the reads that were submitted before it.
     if (this.#gathered.size > 0 && !this.#sendAll(this.#gathered.takeAll())) this.#hold(work);
     else if (work instanceof Batch) this.#sendBatch(work);
     else this.#send(work);
   }
 
   /**
-   * In a Sync group of several texts one member's locks would be held while the next one waits for its own, which
-   * makes deadlocks of what is none. Those of one text want the same locks: the first of them has what the others
-   * need.
+   * Only queries of one text are grouped: they take the same locks, and the first of them has what
+   * the others need. In a Sync group of several texts, one member's locks would be held while the
+   * next one waits for its own, which can deadlock.
    * @param {Query} query that may share its Sync
    */
   #gather(query) {
@@ -145,16 +149,19 @@ class Outbox {
     ticks.beforeEnd(this);
   }
 
-  /** All callbacks of this turn of the loop have run: no more company comes in this tick. */
+  /** All callbacks of this turn of the event loop have run: no more queries come in this tick. */
   endTick() {
     this.#endsTick = false;
     if (!this.#canSend) return;
-    // While the server has enough to do, more may come that share the Sync.
+    // While the server is busy, more queries may come that share the Sync.
     if (this.#gathered.size < MAX_GATHERED && this.#load.isBusy) return;
     this.#sendAll(this.#gathered.takeAll());
   }
 
-  /** @param {Query[]} gathered text by text @returns {boolean} whether nothing of it has to wait for bytes to leave */
+  /**
+   * @param {Query[]} gathered text by text
+   * @returns {boolean} whether none of them has to wait for bytes to leave
+   */
   #sendAll(gathered) {
     let isAll = true;
     for (const query of gathered) {
@@ -174,7 +181,7 @@ class Outbox {
     return this.#bytesInFlight > 0 && this.#bytesInFlight + work.size > MAX_BYTES_IN_FLIGHT;
   }
 
-  /** Sends what need not wait any longer. */
+  /** Sends what no longer has to wait. */
   sendHeld() {
     if (!this.#canSend) return;
     this.#guard.end();
@@ -212,7 +219,7 @@ class Outbox {
     this.sendHeld();
   }
 
-  /** @param {Query | Batch} work @returns {boolean} whether it was held back, and now is not any more */
+  /** @param {Query | Batch} work @returns {boolean} whether it was held back; it is removed then */
   remove(work) {
     if (!this.#gathered.remove(work)) {
       const index = this.#held.indexOf(work);
@@ -224,27 +231,30 @@ class Outbox {
     return true;
   }
 
-  /** Sends an empty query, though blocked. @param {() => void} onAnswered */
+  /** Sends an empty query, even while blocked. @param {() => void} onAnswered */
   sendBarrier(onAnswered) {
     this.asides.send('', onAnswered);
   }
 
   /**
-   * Whether a query must wait until it is known if it runs in a transaction. The Syncs in front of it
-   * have not told while statements of our own were behind them.
+   * Whether a query must wait until it is known if it runs in a transaction. The Syncs in front of
+   * it did not tell if statements of the driver's own were behind them.
    * @param {Query | Batch} work that has the connection to itself
    */
   #mustLearn(work) {
     return 'isRead' in work && this.#guard.isFor(work) && this.#connection.transactionStatus === -1;
   }
 
-  /** @returns {Promise<void>} the transaction status is known, or never will be, and what waited for that is sent */
+  /**
+   * @returns {Promise<void>} resolves when the transaction status is known, or never will be, and
+   *   what waited for it is sent
+   */
   learnTransactionStatus() {
     return this.asides.learnTransactionStatus(() => this.sendHeld());
   }
 
   /**
-   * While a text goes by the simple protocol libpq takes nothing else.
+   * libpq takes nothing else while a text is run by the simple protocol.
    * @param {() => void} write is called as soon as something may be written
    */
   whenPipelining(write) {
@@ -256,7 +266,7 @@ class Outbox {
     return this.#solo === undefined || 'members' in this.#solo || this.#solo.results === undefined;
   }
 
-  /** @returns {(Query | Batch)[]} what was held back, and never will be sent here */
+  /** @returns {(Query | Batch)[]} what was held back and will not be sent here */
   clear() {
     this.asides.end();
     const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
@@ -282,7 +292,7 @@ class Outbox {
   }
 
   /**
-   * Each under a Sync of its own, or a batch as it was.
+   * Sends each query under a Sync of its own, or a batch as it was.
    * @param {readonly Query[]} queries that have not run, or were undone
    */
   sendAgain(queries) {
@@ -293,7 +303,7 @@ class Outbox {
       this.#bytesInFlight -= query.size;
     }
     afterDelivery(() => {
-      // It will have the connection to itself again.
+      // The query takes the connection for itself again when it is sent.
       if (queries.some((query) => this.#isSolo(query))) this.#solo = undefined;
       if (!this.#canSend) {
         for (const query of queries) {
@@ -325,7 +335,7 @@ class Outbox {
     this.#writer.sendBatch(batch);
   }
 
-  /** A query that goes by the simple protocol has the connection to itself. */
+  /** A query that is sent by the simple protocol has the connection to itself. */
   get #canSendAside() {
     if (this.#isBlocked || this.#connection.state !== 'ready') return false;
     return !(this.#solo !== undefined && !(this.#solo instanceof Batch) && this.#solo.results);

@@ -1,23 +1,24 @@
 'use strict';
 
-// The driver's own statements (BEGIN, COMMIT, savepoints, what resets a session, what closes a prepared
-// statement) and their deadline. Callers have theirs in deadline.js; no caller can set one for these.
-// connection.js has one OwnDeadline for each connection and gives the connection up when it has passed.
+// The driver's own statements (BEGIN, COMMIT, savepoints, resets of the session, the Close of a
+// prepared statement) and their deadline, which no caller can set. Deadlines of callers are in
+// query/deadline.js. connection.js has one OwnDeadline for each connection, and closes the
+// connection when it has passed.
 
 const { TimeLimit } = require('../base');
 const { entryAt } = require('../native');
 const { OWN_DEFAULTS, Query } = require('../query');
 
 /**
- * The deadline where `query_timeout` sets none. These statements neither wait for locks nor work for
- * long, but some of them may wait at a pooler for a session of the server: PgBouncer and RDS Proxy end
- * that wait after 120 s.
+ * The deadline if `query_timeout` sets none. These statements neither wait for locks nor run for
+ * long, but some may wait at a pooler for a session of the server: PgBouncer and RDS Proxy end that
+ * wait after 120 s.
  */
 const OWN_STATEMENT_MILLIS = 150_000;
 
-/** As a rule not prepared, so that it never fails for the sake of a lost statement. */
+/** By default not prepared, so that it never fails because of a lost statement. */
 class OwnQuery extends Query {
-  /** Without `query_timeout` it has no deadline. */
+  /** If true, there is no deadline without `query_timeout`. */
   mayTakeLong = false;
 
   /** @param {string} text @param {{ rowMode?: 'array', prepare?: boolean }} [options] */
@@ -37,12 +38,12 @@ function ownMillis(queryMillis) {
 }
 
 /**
- * The clock of a statement runs while the server has nothing else to do for the connection: not while
- * the statement waits here, or behind a long statement of the caller's.
+ * The clock of a statement runs while the server has nothing else to do for the connection: not
+ * while the statement waits here, nor while a caller's long statement runs in front of it.
  *
- * One timer for a connection, armed when a statement of our own is sent and looking only at what the
- * server is to answer next. If that is no statement of our own, none of them can be due before a whole
- * period has passed.
+ * Each connection has one timer. It is armed when a statement of the driver's own is sent, and
+ * looks only at what the server has to answer next. If that is a caller's query, none of the
+ * driver's own statements can be due before a whole period has passed.
  */
 class OwnDeadline {
   #connection;
@@ -55,7 +56,8 @@ class OwnDeadline {
 
   /**
    * @param {{ isShared: boolean, inFlight: number }} connection
-   * @param {() => { slot: number, millis: number } | undefined} head what the server is to answer next
+   * @param {() => { slot: number, millis: number } | undefined} head what the server is to answer
+   *   next
    * @param {number} queryMillis the option query_timeout, 0: none
    * @param {(text: string, millis: number) => void} onSilent is called once
    */
@@ -66,7 +68,7 @@ class OwnDeadline {
     this.#onSilent = onSilent;
   }
 
-  /** A statement of our own is on its way. */
+  /** A statement of the driver's own is on its way. */
   watch() {
     if (this.#limit === undefined && !this.#isOver) this.#arm(ownMillis(this.#queryMillis));
   }
@@ -79,7 +81,7 @@ class OwnDeadline {
 
   /** @param {number} millis */
   #arm(millis) {
-    // The socket decides whether the process has something to wait for.
+    // The socket decides whether the process is kept alive.
     this.#limit = new TimeLimit(millis, () => this.#check()).unref();
   }
 
@@ -99,12 +101,12 @@ class OwnDeadline {
     this.#onSilent(entry !== undefined && 'text' in entry ? String(entry.text) : '', limit);
   }
 
-  /** @param {number} slot @returns {number} milliseconds, Infinity for what is not ours */
+  /** @param {number} slot @returns {number} milliseconds, Infinity for a caller's query */
   #limitOf(slot) {
     const entry = entryAt(slot);
-    // A Sync that nobody waits for is ours.
+    // A Sync without an entry is the driver's own.
     if (entry !== undefined && !entry.isOwn) return Infinity;
-    // Its neighbours may have more time than `query_timeout` says.
+    // Queries of other callers in front of it may have more time than `query_timeout` says.
     if (this.#connection.isShared) return Math.max(this.#queryMillis, OWN_STATEMENT_MILLIS);
     if (this.#queryMillis === 0 && entry instanceof OwnQuery && entry.mayTakeLong) return Infinity;
     return ownMillis(this.#queryMillis);

@@ -1,8 +1,8 @@
 'use strict';
 
-// Which prepared statement a query executes on its connection, when a text is
-// prepared, and when a statement is closed. statements/cache.js keeps the books;
-// the commands are written here. Used by connection.js.
+// Decides which prepared statement a query executes on its connection, when a text is prepared, and
+// when a statement is closed. statements/cache.js keeps the list; command-writer.js writes Parse
+// and Execute. Owned by outbox.js.
 
 const { afterDelivery, DatabaseError } = require('../base');
 const { takeSlot, ticks } = require('../native');
@@ -24,8 +24,8 @@ const { SchemaWatch } = require('./schema-watch');
  * @typedef {import('../query').Query} Query
  * @typedef {import('../statements').Statement} Statement
  *
- * What an error has to do with the prepared statement that was executed:
- * - none: nothing
+ * How an error is related to the prepared statement that was executed:
+ * - none: not at all
  * - suspect: it may be out of date, and the query may have run
  * - doubtful: it may be out of date, and nothing ran
  * - stale: it is out of date, and nothing ran
@@ -33,15 +33,16 @@ const { SchemaWatch } = require('./schema-watch');
  * @typedef {'none' | 'suspect' | 'doubtful' | 'stale' | 'lost'} Blame
  */
 
-/** What fails for the sake of a prepared statement of the user's. */
+/** Statements that fail because of a prepared statement of the user's own. */
 const NAMES_ANOTHER = new Set(['EXECUTE', 'DEALLOCATE']);
 
-/** Lifetimes end between this part of the limit and all of it, so that not all are renewed at once. */
+/** Lifetimes are shortened by up to this part of the limit, so that not all are renewed at once. */
 const AGE_JITTER = 0.2;
 
 /**
- * In a transaction nothing can be sent again: what was not used for so long is prepared anew there. A use proves
- * that it was not out of date then, so that what is in use all the time costs nothing more.
+ * In a transaction nothing can be sent again, so a statement that was not used for this long is
+ * prepared anew there. A use proves that the statement was not out of date at that time, so
+ * statements in constant use cost nothing more.
  */
 const MAX_IDLE_MILLIS_IN_TRANSACTION = 1000;
 
@@ -75,8 +76,8 @@ class PreparedStatements {
 
   /**
    * @param {Query} query
-   * @returns {Statement | undefined} what it executes, and is a user of until
-   *   answered() or notSent(); it leads when it must send the Parse first
+   * @returns {Statement | undefined} the statement that it executes. The query is a user of it
+   *   until answered() or notSent(), and `leads` if it must send the Parse
    */
   choose(query) {
     const statement = this.#find(query);
@@ -94,14 +95,14 @@ class PreparedStatements {
     if (known !== undefined && !this.#isCurrent(known, query)) {
       this.giveUp(known);
     } else if (known !== undefined) {
-      // Whoever follows a Parse that fails must be able to go again, which only
-      // a shared connection allows: elsewhere the order of statements counts.
+      // A query behind a Parse that fails must be sent again, which is possible only on a shared
+      // connection: elsewhere the order of statements counts.
       const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
       return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
     }
     if (query.name === undefined) {
-      // A utility statement has no plan to save, and what it returns may be something else each time. What
-      // changes the schema would be prepared anew for each use.
+      // A utility statement has no plan to save, and may return something else each time. A
+      // statement that changes the schema would have to be prepared anew for each use.
       if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
       if (info.uses < prepareThreshold) return undefined;
     }
@@ -115,21 +116,21 @@ class PreparedStatements {
   }
 
   /**
-   * Whether an ADD COLUMN of somebody else's would make it fail where it cannot be sent again. Who gives a
-   * name has asked for a prepared statement, as with `pg`.
+   * Whether an ADD COLUMN of another session would make it fail where it cannot be sent again. A
+   * caller who gives a name has asked for a prepared statement, as with `pg`.
    * @param {Query} query
    */
   #isTooRisky({ name, info }) {
     return this.#watch.mayBeInTransaction && name === undefined && info.hasOpenColumns;
   }
 
-  /** @param {Statement} statement @param {Query} query that executes it then */
+  /** @param {Statement} statement @param {Query} query that would execute it */
   #isCurrent(statement, { name, info }) {
     if (statement.schemaEpoch !== this.#registry.schemaEpoch) return false;
     if (statement.epoch !== info.epoch || statement.sessionEpoch !== this.#watch.epoch) {
       return false;
     }
-    // As of when the query at the head was sent; no clock is asked for each query.
+    // The time when the query at the head became the head: the clock is not read for each query.
     const now = this.#load.headSince;
     if (now >= statement.renewAt) return false;
     if (this.#watch.mayBeInTransaction && name === undefined) {
@@ -150,7 +151,7 @@ class PreparedStatements {
   }
 
   /**
-   * What is sent behind it must not count on what it takes away.
+   * Queries sent behind this one must not rely on statements that it drops.
    * @param {Query} query for which choose() has chosen
    */
   sent(query) {
@@ -160,7 +161,7 @@ class PreparedStatements {
     this.#watch.sent(query);
   }
 
-  /** @param {Query} query that was told to sent(), and could not be written */
+  /** @param {Query} query that sent() was called for, and that could not be written */
   notSent(query) {
     const { info, statement, leads } = query;
     if (info.isWatched) this.#watch.notSent(query);
@@ -194,7 +195,7 @@ class PreparedStatements {
     this.#watch.lost();
   }
 
-  /** What the text did not tell. @param {Query} query */
+  /** Effects that the command tag shows and the text did not. @param {Query} query */
   #applyTag({ tag, info }) {
     if (info.schemaChange === 'none' && isTagOfDdl(tag)) this.#registry.renewAll();
     if (!info.dropsStatements && TAG_OF_DROP.test(tag)) this.cache.clear();
@@ -207,8 +208,8 @@ class PreparedStatements {
     if (statement === undefined || !(error instanceof DatabaseError)) return 'none';
     if (isOfDroppedType(error)) return 'stale';
     if (error.code === '26000') {
-      // The same error may come from inside the statement, after it has done (and, in a procedure,
-      // committed) something; it has a context then.
+      // The same error may come from inside the statement, after that has changed something and, in
+      // a procedure, committed it. It has a context then.
       return error.where === undefined && !info.mayCommitInside && !parseFailed ? 'lost' : 'none';
     }
     if (isOfChangedResult(error) && !info.mayCommitInside) return 'stale';
@@ -219,10 +220,10 @@ class PreparedStatements {
   }
 
   /**
-   * What is known after an error: to all connections, before they execute anything next.
+   * Applies what an error tells, for all connections, before they execute anything else.
    * @param {Query} query
    * @param {Blame} blame
-   * @param {boolean} isRepeated it is about to be sent again, unprepared
+   * @param {boolean} isRepeated whether it is about to be sent again, unprepared
    */
   learn(query, blame, isRepeated) {
     const { info, leads } = query;
@@ -236,7 +237,7 @@ class PreparedStatements {
         this.giveUp(statement);
         break;
       case 'stale':
-        // Just parsed, it is out of date: a pooler has another one that it takes for the same.
+        // Out of date right after its Parse: a pooler takes another statement for this one.
         if (leads) info.isNeverPrepared = true;
         this.#renewAll(statement);
         this.giveUp(statement);
@@ -253,7 +254,7 @@ class PreparedStatements {
   }
 
   /**
-   * A query that was sent again, unprepared, has been answered.
+   * A query that was sent again unprepared has been answered.
    * @param {Query} query
    * @param {NonNullable<Query['doubt']>} doubt
    */
@@ -266,12 +267,12 @@ class PreparedStatements {
     } else if (!query.wasSkipped && !isAlike(error, query.error)) {
       this.#renew(statement, info);
     }
-    // Failed alike, it was the caller's own error: bad input makes nobody prepare anew.
+    // With the same error twice, the caller's input was wrong: nothing is prepared anew for that.
   }
 
-  /** @param {Statement} statement the schema is not that any more that it was prepared against */
+  /** @param {Statement} statement that was prepared against an older schema */
   #renewAll(statement) {
-    // Others may have found it out before.
+    // Another query may have detected it before.
     if (statement.schemaEpoch === this.#registry.schemaEpoch) this.#registry.renewAll();
   }
 
@@ -291,12 +292,15 @@ class PreparedStatements {
     afterDelivery(() => this.#connection.whenPipelining(() => this.#close(statement)));
   }
 
-  /** @param {Statement} statement that the cache has given up; its last user will do it otherwise */
+  /**
+   * @param {Statement} statement that has left the cache; while it has users, the last of them
+   *   closes it
+   */
   #close(statement) {
     const { id, state } = this.#connection;
     if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
     statement.isClosed = true;
-    // Nobody waits for it, but its Sync must find its slot.
+    // No promise waits for it, but its Sync needs a slot.
     const slot = takeSlot(new Housekeeping(this.#connection, 'DEALLOCATE'));
     ticks.writeClose(id, slot, statement.id);
     this.#syncs.endAlone(slot);

@@ -1,8 +1,8 @@
 'use strict';
 
-// A query that is read as its rows come is cancelled when nobody wants the rest. In a transaction the cancel would
-// fail the whole of it: so a savepoint is set before such a query, to which the transaction returns. Owned by
-// outbox.js.
+// Protects a transaction from the cancel of a query that is read row by row, when its caller does
+// not want the rest. The cancel would abort the whole transaction, so a savepoint is set before
+// such a query, and rolled back to. Owned by outbox.js.
 
 /** PQTRANS_IDLE */
 const IDLE = 0;
@@ -15,7 +15,10 @@ const GUARD = 'pg_conduit_read';
 class ReadGuard {
   #connection;
   #asides;
-  /** What ends the savepoint, once its query is settled. @type {string[] | undefined} */
+  /**
+   * The statements that end the savepoint, once its query is settled.
+   * @type {string[] | undefined}
+   */
   #end = undefined;
 
   /**
@@ -27,7 +30,7 @@ class ReadGuard {
     this.#asides = asides;
   }
 
-  /** Its savepoint is still to be ended, before anything else is sent. */
+  /** Whether its savepoint must be ended before anything else is sent. */
   get isOpen() {
     return this.#end !== undefined;
   }
@@ -54,7 +57,7 @@ class ReadGuard {
     // The statement has ended the transaction, and its savepoint with it.
     if (this.#connection.transactionStatus === IDLE) return;
     for (const text of texts) this.#asides.send(text);
-    // They succeed: the savepoint was made in a transaction that was known to be open.
+    // They succeed, since the savepoint was made in a transaction that was known to be open.
     if (this.#connection.transactionStatus > IDLE) {
       this.#connection.transactionStatus = IN_TRANSACTION;
     }

@@ -1,7 +1,7 @@
 'use strict';
 
-// Names into addresses, before libpq sees them: it would resolve them itself,
-// and block the event loop. Used by handshake.js.
+// Resolves host names before libpq sees them: libpq would resolve them itself, and block the event
+// loop. Used by handshake.js.
 
 const dns = require('node:dns/promises');
 const net = require('node:net');
@@ -28,7 +28,7 @@ function hostNotFound(name, cause) {
 
 /**
  * @param {Readonly<Record<string, string>>} conninfo
- * @param {string} [servername] stands for the names once their addresses are known
+ * @param {string} [servername] replaces the names once their addresses are known
  * @returns {Promise<Record<string, string>>} with `hostaddr` beside `host`, one
  *   entry for each address of each name
  * @throws {ConnectionError} when none of the names is known
@@ -38,7 +38,7 @@ async function resolveHosts(conninfo, servername) {
   if (servername === undefined) return resolved;
   const { host = '', hostaddr = binding.conninfoDefaults().hostaddr ?? '' } = resolved;
   const names = host.split(',');
-  // Without an address it is a unix socket.
+  // A host without an address is a unix socket.
   const renamed = hostaddr
     .split(',')
     .map((address, index) => (address === '' ? names[index] : servername));

@@ -1,8 +1,8 @@
 'use strict';
 
-// What one connection has sent that changes the meaning of prepared statements, until nothing can take it
-// back any more. Owned by prepared-statements.js, which gives up what was prepared under another `epoch`;
-// the other connections learn of it by the registry.
+// Tracks what one connection has sent that changes the meaning of prepared statements, until it can
+// no longer be rolled back. Owned by prepared-statements.js, which drops what was prepared under
+// another `epoch`. Other connections learn of changes through the registry.
 
 /** @typedef {import('../query').Query} Query */
 
@@ -10,18 +10,18 @@
 const IDLE = 0;
 
 class SchemaWatch {
-  /** Counts what changes the meaning of statements on this connection. */
+  /** Incremented by what changes the meaning of statements on this connection. */
   epoch = 0;
-  /** A transaction may be open, or about to be, for what is sent now. */
+  /** Whether a transaction may be open for what is sent now, or about to be. */
   mayBeInTransaction = false;
-  /** answered() must be told of each query. */
+  /** Whether answered() must be called for each query. */
   isAwake = false;
   #registry;
   #changesInFlight = 0;
   #controlsInFlight = 0;
-  /** A change was sent, and the end of its transaction was not seen. */
+  /** A change was sent, and the end of its transaction has not been seen. */
   #isOpen = false;
-  /** One of the schema among them has succeeded. */
+  /** A change of the schema in that transaction has succeeded. */
   #hasChanged = false;
 
   /** @param {import('../statements').StatementRegistry} registry */
@@ -30,8 +30,8 @@ class SchemaWatch {
   }
 
   /**
-   * What is sent behind it must not execute what was prepared before it. Other connections prepare anew from
-   * now on, too: their Parse waits for its locks.
+   * Queries sent behind this one must not execute what was prepared before it. Other connections
+   * also prepare anew from now on: their Parse waits for the locks of the change.
    * @param {Query} query
    */
   sent({ info }) {
@@ -50,13 +50,13 @@ class SchemaWatch {
     this.isAwake = true;
   }
 
-  /** @param {Query} query that was told to sent() and could not be written */
+  /** @param {Query} query that sent() was called for, and that could not be written */
   notSent({ info }) {
     if (info.touchesTransaction) --this.#controlsInFlight;
     if (info.schemaChange !== 'none') --this.#changesInFlight;
   }
 
-  /** @param {Query} query whose Sync has come @param {number} transactionStatus as of that */
+  /** @param {Query} query whose Sync has come @param {number} transactionStatus as of that Sync */
   answered({ info, hasFailed }, transactionStatus) {
     if (info.touchesTransaction) --this.#controlsInFlight;
     if (info.schemaChange !== 'none') {
@@ -67,7 +67,7 @@ class SchemaWatch {
     }
     if (transactionStatus !== IDLE) return;
     if (this.#isOpen) {
-      // Now others see it; or it was taken back, and what was prepared meanwhile is wrong.
+      // Now others see it; or it was rolled back, and what was prepared meanwhile is wrong.
       ++this.epoch;
       if (this.#hasChanged) this.#registry.renewAll();
       this.#hasChanged = false;
@@ -77,7 +77,7 @@ class SchemaWatch {
     this.isAwake = this.#isOpen || this.mayBeInTransaction;
   }
 
-  /** The connection is closed, and perhaps a COMMIT has come through that nobody was told of. */
+  /** The connection is closed. A COMMIT may have succeeded without its answer having arrived. */
   lost() {
     if (this.#isOpen) this.#registry.renewAll();
   }

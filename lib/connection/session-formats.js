@@ -1,9 +1,9 @@
 'use strict';
 
-// Settings of the session that change what the text of a value is, and not its binary form: DateStyle
-// and extra_float_digits. All executions of a text must answer alike, so binary is asked for only while
-// the text of these types is known to say the same; where that is not known, all come as text. Owned
-// by outbox.js, which asks it for each shape and tells it what is sent.
+// Tracks the settings of the session that change the text of a value but not its binary form:
+// DateStyle and extra_float_digits. All executions of a text must return the same, so binary is
+// requested only while the text of these types is known to say the same. Owned by outbox.js;
+// command-writer.js reports what is sent, decode-flags.js asks for each shape.
 
 const { afterDelivery } = require('../base');
 
@@ -12,34 +12,35 @@ const { afterDelivery } = require('../base');
  * @typedef {import('../query').Query} Query
  * @typedef {import('../rows').Shape} Shape
  *
- * Sends a statement of our own, under a Sync of its own.
- * @typedef {(text: string, onAnswered: () => void, onRow?: (row: any[]) => void) => boolean} SendAside
+ * Sends a statement of the driver's own, under a Sync of its own.
+ * @typedef {(text: string, onAnswered: () => void, onRow?: (row: any[]) => void) => boolean}
+ *   SendAside
  *   false: nothing can be sent now
  */
 
 const IS_ISO = /^ISO\b/;
 const SET_ISO = 'SET DateStyle TO ISO';
 const ASK_DIGITS = "SELECT pg_catalog.current_setting('extra_float_digits')";
-/** From -15 to 3. */
+/** A number from -15 to 3. */
 const IS_DIGITS = /^-?\d{1,2}$/;
-/** From this server on, 1 is exact; before, 17 digits were. */
+/** Since this version of the server 1 is exact; before, 2 was (17 digits). */
 const EXACT_SINCE = 120000;
-/** A cancel request may hit the statement of ours. */
+/** Attempts at SET_ISO, which a cancel request may hit. */
 const MAX_ATTEMPTS = 3;
 
 class SessionFormats {
-  /** Somebody would have binary float8, if it were known that their text is exact. */
+  /** Whether a query would use binary float8 if the text were known to be exact. */
   isWanted = false;
-  /** Whether dates are written in ISO style, as far as it is known. */
+  /** Whether dates are written in ISO style, as far as is known. */
   #isIso = true;
-  /** The session began with another style, which RESET brings back. */
+  /** Whether the session began with another style, which RESET restores. */
   #isOverruled = false;
-  /** Whose answer will tell how dates are written. @type {object | undefined} */
+  /** The change whose answer will tell how dates are written. @type {object | undefined} */
   #lastChange = undefined;
   #attempts = 0;
   /** @type {'unknown' | 'asked' | 'exact' | 'rounded'} */
   #floats = 'unknown';
-  /** Counts what may have changed extra_float_digits since it was asked. */
+  /** Incremented by what may have changed extra_float_digits since it was requested. */
   #floatChanges = 0;
   #connection;
   #statements;
@@ -57,8 +58,8 @@ class SessionFormats {
   }
 
   /**
-   * The session has begun, and nothing was sent. Dates in another style than ISO would be lost, as
-   * nobody could read them; the order of day and month stays, by which the server reads input.
+   * The session has begun, and nothing was sent. Dates in other styles than ISO could not be
+   * parsed. The order of day and month is kept, by which the server reads input.
    */
   begin() {
     if (this.#hasIso) return;
@@ -66,7 +67,7 @@ class SessionFormats {
     this.#setIso();
   }
 
-  /** Of a server that does not tell, ISO is believed. */
+  /** If the server does not report it, ISO is assumed. */
   get #hasIso() {
     const style = this.#connection.parameterStatus('DateStyle');
     return style === null || IS_ISO.test(style);
@@ -98,7 +99,7 @@ class SessionFormats {
     }
   }
 
-  /** As a rule it is the user's own wish, which a ROLLBACK may bring back at any time. */
+  /** As a rule the user has set another style, and a ROLLBACK may restore it at any time. */
   #giveUpIso() {
     this.#lastChange = undefined;
     this.#isIso = false;
@@ -107,7 +108,7 @@ class SessionFormats {
 
   /**
    * @param {Shape} shape
-   * @returns {boolean} whether its binary form says what its text says
+   * @returns {boolean} whether its binary form gives the same values as its text
    */
   allowsBinary({ hasDates, hasFloats }) {
     if (hasDates && (!this.#isIso || this.#lastChange !== undefined)) return false;
@@ -125,16 +126,18 @@ class SessionFormats {
   }
 
   /**
-   * Behind a query with info.resetsFormats, before anything else is sent.
+   * Called behind a query with info.resetsFormats, before anything else is sent.
    * @param {Query} query
    */
   onSent(query) {
     if (this.#isOverruled && query.info.resetsFormats) this.#setIso();
   }
 
-  /** @param {Query} query with info.changesFormats that could not be written, or whose Sync has come */
+  /**
+   * @param {Query} query with info.changesFormats that could not be written, or whose Sync has come
+   */
   onAnswered(query) {
-    // By the simple protocol nothing may be sent behind it before.
+    // By the simple protocol nothing could be sent behind it before.
     const isReset = query.results !== undefined && query.info.resetsFormats;
     if (isReset && this.#isOverruled && query === this.#lastChange && !this.#hasIso) {
       this.#expectChange({});
@@ -145,8 +148,8 @@ class SessionFormats {
   }
 
   /**
-   * Asks for extra_float_digits, where no transaction can be open that this would be in: it would
-   * have a snapshot then.
+   * Requests extra_float_digits, unless the request could be in an open transaction, which would
+   * get a snapshot by it.
    */
   ask() {
     const { isShared, hasTouchedTransaction, transactionStatus } = this.#connection;

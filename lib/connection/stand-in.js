@@ -1,24 +1,24 @@
 'use strict';
 
-// What Node.js lists in process.getActiveResourcesInfo() for open connections, where whoever wonders why a process
-// does not end looks first. It knows handles of its own only, and libpq's sockets are none. So there is one more
-// socket of the same kind, connected to nothing and without anything to do, which is referenced while any connection
-// keeps the process alive: one for all of them, since making one costs a part of what a connection does. Each
-// connection has a StandIn of its own; owned by connection.js.
+// Makes open connections appear in process.getActiveResourcesInfo(), where people look first when a
+// process does not end. Node.js lists only its own handles, and libpq's sockets are none. So one
+// more socket of the same family is opened, connected to nothing and idle, and referenced while any
+// connection keeps the process alive. All connections share it, since opening one is a noticeable
+// part of the cost of a connection. Each connection has a StandIn; owned by connection.js.
 
 const fs = require('node:fs');
 const net = require('node:net');
 const { binding } = require('../native');
 
-/** Everywhere. */
+/** The same on all platforms. */
 const AF_UNIX = 1;
 
-/** @type {Map<number, SharedSocket>} by the family of sockets */
+/** @type {Map<number, SharedSocket>} by socket family */
 const sockets = new Map();
 
 class SharedSocket {
   #family;
-  /** Connections that it is listed for. */
+  /** Connections that it stands for. */
   count = 0;
   /** @type {net.Socket | undefined} */
   #socket = undefined;
@@ -30,7 +30,7 @@ class SharedSocket {
 
   hold() {
     if (++this.count > 1) return;
-    // Somebody may have closed all that is listed.
+    // The application may have closed everything that is listed.
     if (this.#socket === undefined || this.#socket.destroyed) this.#socket = open(this.#family);
     this.#socket?.ref();
   }
@@ -39,7 +39,7 @@ class SharedSocket {
     return this.#socket !== undefined && !this.#socket.destroyed;
   }
 
-  /** It stays, to be referenced again. */
+  /** The socket stays open, to be referenced again. */
   letGo() {
     if (--this.count === 0) this.#socket?.unref();
   }
@@ -47,7 +47,7 @@ class SharedSocket {
 
 /**
  * @param {number} family
- * @returns {net.Socket | undefined} nothing where it cannot be had: it does not matter that much
+ * @returns {net.Socket | undefined} nothing if it cannot be opened, which does little harm
  */
 function open(family) {
   const fd = binding.openSocket(family);
@@ -60,7 +60,7 @@ function open(family) {
   }
 }
 
-/** That of one connection. */
+/** The stand-in of one connection. */
 class StandIn {
   #shared;
   #isHeld = false;
@@ -95,7 +95,7 @@ function countShown() {
   return { connections, tcpSockets };
 }
 
-/** For tests that count descriptors: these stay until the process ends. */
+/** For tests that count descriptors: these sockets stay open until the process ends. */
 function countSockets() {
   return [...sockets.values()].filter(({ isOpen }) => isOpen).length;
 }

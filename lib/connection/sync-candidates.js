@@ -1,8 +1,7 @@
 'use strict';
 
-// Which queries of one connection may share a Sync with others of their text: those
-// that are known to be cheap and, unless the caller wants more, to do nothing but
-// read. Owned by outbox.js.
+// Which queries of one connection may share a Sync with others of their text: those that are known
+// to be cheap and, unless the caller allows more, to only read. Owned by outbox.js.
 
 const { ticks } = require('../native');
 const { MAX_MEMBER_BYTES, MAX_MEMBER_MILLIS } = require('./sync-groups');
@@ -16,7 +15,10 @@ class SyncCandidates {
   #connection;
   #settings;
   #catalog;
-  /** The last query that only the catalog may have kept from sharing its Sync. @type {StatementInfo | undefined} */
+  /**
+   * The last text that only the missing answer of the catalog may have kept from sharing a Sync.
+   * @type {StatementInfo | undefined}
+   */
   #lonely = undefined;
   #tick = 0;
 
@@ -45,7 +47,7 @@ class SyncCandidates {
     return mode === 'all' || this.#onlyReads(info);
   }
 
-  /** @param {StatementInfo} info of a text that seems to */
+  /** @param {StatementInfo} info of a text that seems to only read */
   #onlyReads(info) {
     const names = this.#catalog.names ?? this.#findNames(info);
     return names !== undefined && info.onlyReads(names);

@@ -1,10 +1,10 @@
 'use strict';
 
-// Sync groups: queries of one text and several callers that one tick sends on one
-// connection behind a single Sync. The group is one implicit transaction (PostgreSQL
-// documentation, "Pipelining" in "Message Flow"): nobody in it is answered
-// before the Sync, and when one fails the server has undone them all, so that
-// each is run again under a Sync of its own. Used by connection.js.
+// Sync groups: queries of one text and several callers that are sent on one connection in one tick,
+// behind a single Sync. The group is one implicit transaction (PostgreSQL documentation,
+// "Pipelining" in "Message Flow"). No member is answered before the Sync. When one fails the server
+// has undone them all, and each is run again under a Sync of its own. A batch is sent as a group,
+// too. Used by outbox.js and command-writer.js.
 
 const { DatabaseError, isFatal } = require('../base');
 const { freeSlot, SlotEntry, takeSlot, ticks } = require('../native');
@@ -15,27 +15,27 @@ const { outcome } = require('../query');
  * @typedef {import('../query').Query} Query
  */
 
-/** The first one waits for so many. */
+/** The most members of a group: the first one waits for all of them. */
 const MAX_MEMBERS = 32;
-/** What a group is expected to cost the server at most, in ms: its locks are held for so long. */
+/** What a group may be expected to cost the server, in ms: its locks are held for that long. */
 const MAX_MILLIS = 2;
 const MAX_BYTES = 256 << 10;
-/** What costs more goes alone. Two always have room together. */
+/** A query that costs more is sent alone. Two members always fit into a group. */
 const MAX_MEMBER_MILLIS = MAX_MILLIS / 2;
 const MAX_MEMBER_BYTES = MAX_BYTES / 2;
 
-/** Stands in the slot of the Sync. */
+/** The entry in the slot of the Sync. */
 class SyncGroup extends SlotEntry {
   /** Why the commit failed. @type {DatabaseError | undefined} */
   error = undefined;
-  /** The last words of a server or a pooler, which prove nothing. */
+  /** The error is the last message of a server or a pooler, and proves nothing. */
   wasFatal = false;
   expectedMillis = 0;
   size = 0;
   /** @type {Query[]} */
   members = [];
 
-  /** @param {readonly Query[]} queries that have been written, one after the other */
+  /** @param {readonly Query[]} queries that were written one after the other */
   constructor(queries) {
     super();
     this.connection = queries[0].connection;
@@ -60,7 +60,10 @@ class SyncGroup extends SlotEntry {
     );
   }
 
-  /** The server has undone what all of them did: an error ends the transaction that they share. */
+  /**
+   * Whether the server has undone what all members did: an error ends the transaction that they
+   * share.
+   */
   get isUndone() {
     if (this.error !== undefined) return !this.wasFatal;
     return this.members.some((query) => query.hasFailed && !query.wasSkipped && !query.wasFatal);
@@ -69,7 +72,7 @@ class SyncGroup extends SlotEntry {
   /** @override @param {number} phase @param {Readonly<Record<string, string>>} diagnostics */
   failed(phase, diagnostics) {
     if (diagnostics.C === undefined) {
-      // libpq's own words: the server knows of no error, and may have committed.
+      // libpq's own error: the server knows of none, and may have committed.
       for (const query of this.members) query.failed(phase, diagnostics);
       return;
     }
@@ -93,7 +96,7 @@ class SyncGroup extends SlotEntry {
     for (const query of this.members) this.connection.onNotSent(query, told);
   }
 
-  /** @override @param {Query[]} queries gets those that the connection takes with it */
+  /** @override @param {Query[]} queries receives those that are lost with the connection */
   lost(queries) {
     this.#freeMembers();
     queries.push(...this.members);
@@ -104,7 +107,7 @@ class SyncGroup extends SlotEntry {
   }
 }
 
-/** Writes the Syncs of one connection's queries, and knows which of them others may still join. */
+/** Writes the Syncs of one connection's queries, and knows which Sync others may still join. */
 class SyncWriter {
   #id;
   /** The last query whose Sync others may join, in the tick `#tick`. @type {Query | undefined} */
@@ -117,18 +120,24 @@ class SyncWriter {
     this.#id = id;
   }
 
-  /** Ends what was written for a slot, which nobody joins. @param {number} slot */
+  /**
+   * Ends what was written for a slot with a Sync that no other query joins.
+   * @param {number} slot
+   */
   endAlone(slot) {
     this.#last = undefined;
     ticks.writeSync(this.#id, slot);
   }
 
-  /** @param {Query} query that is settled: it is not to be kept */
+  /** @param {Query} query that is settled: no reference to it is kept */
   forget(query) {
     if (query === this.#last) this.#last = undefined;
   }
 
-  /** Ends a query, together with those of its text before it if they have room. @param {Query} query */
+  /**
+   * Ends a query, in a group with those of its text before it if they have room.
+   * @param {Query} query
+   */
   endShared(query) {
     const isOpen = this.#tick === ticks.current() && this.#last?.info === query.info;
     const last = isOpen ? this.#last : undefined;

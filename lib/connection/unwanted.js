@@ -1,10 +1,10 @@
 'use strict';
 
-// Queries in flight that their callers have given up. They do not keep a connection: when nothing else is in flight
-// and the server settles nothing for a while, it is asked to cancel them, and if that has no effect the connection
-// is closed. Owned by connection.js.
+// Queries in flight whose callers no longer wait. They must not occupy a connection forever: when
+// nothing else is in flight and the server settles nothing for a while, it is asked to cancel them.
+// If that has no effect, the connection is closed. Owned by connection.js.
 
-/** How long the server may settle nothing, before the cancel and once more after it. */
+/** How long the server may settle nothing before the cancel, and again after it. */
 const SILENCE_MILLIS = 2000;
 
 class Unwanted {
@@ -21,7 +21,7 @@ class Unwanted {
     this.#connection = connection;
   }
 
-  /** @param {readonly import('../query').Query[]} queries that their callers have given up */
+  /** @param {readonly import('../query').Query[]} queries whose callers no longer wait */
   add(queries) {
     for (const query of queries) this.#queries.add(query);
     this.watch();
@@ -40,13 +40,13 @@ class Unwanted {
     });
   }
 
-  /** Callers wait for nothing that is in flight. */
+  /** Whether no caller waits for anything in flight. */
   get #isAll() {
     const { size } = this.#queries;
     return size > 0 && size + this.#ownInFlight === this.#connection.inFlight;
   }
 
-  /** Begins to watch the server, if only such queries are in flight. */
+  /** Starts to watch the server, if only such queries are in flight. */
   watch() {
     if (this.#queries.size === 0 || this.#timer !== undefined || !this.#isAll) return;
     const { settled } = this.#connection;

@@ -1,7 +1,7 @@
 'use strict';
 
-// The memory in which the addon delivers: ints of events, cells of rows, and the texts and bytes that both point
-// into. Valid while a delivery is read. Used by delivery.js.
+// The memory through which the addon delivers: the ints of events, the cells of rows, and the texts
+// and bytes that both point into. Valid only while a delivery is read. Used by delivery.js.
 
 const { randomBytes } = require('node:crypto');
 
@@ -14,19 +14,19 @@ const cells = {
   bigInt64: new BigInt64Array(0),
 };
 
-/** The chunk that texts of the current events point into. */
+/** The chunk that the texts of the current events point into. */
 const chunk = {
   ascii: '',
   wide: '',
   /** @type {Buffer} */
   bytes: NO_BYTES,
   jsonText: '',
-  /** @type {unknown[] | null | undefined} undefined: not parsed yet; null: cannot be */
+  /** @type {unknown[] | null | undefined} undefined: not parsed yet; null: not valid as a whole */
   jsonValues: undefined,
 
   /**
-   * All JSON of a chunk is parsed at once; should one value be unreadable, each
-   * by itself, so that only its own query fails.
+   * All JSON of a chunk is parsed at once. If one value is not valid, each is parsed by itself, so
+   * that only the query of that value fails.
    * @param {number} index
    * @param {number} offset
    * @param {number} length
@@ -53,16 +53,16 @@ const chunk = {
 };
 
 /**
- * Stands between the JSON of different queries. A server that knew it could send what is no JSON and
- * take values of others along, which may come from other servers.
- * Short, so that V8 makes no new string of each.
+ * Separates the JSON of different queries. A server that knew it could send invalid JSON that takes
+ * in values of other queries, which may come from other servers. Short, so that V8 does not make a
+ * new string of each.
  */
 const JSON_GUARD = randomBytes(6).toString('base64');
 
 /**
- * @param {string} text an array, guards among its values, that ends in the count of its guards and
- *   that of values and guards
- * @returns {unknown[] | null} null when a value is not JSON, or is more than one value
+ * @param {string} text an array of values with guards among them; it ends with the number of
+ *   guards, and that of values and guards
+ * @returns {unknown[] | null} null if a value is not JSON, or is more than one value
  */
 function parseJsonArray(text) {
   try {
@@ -102,7 +102,7 @@ function readDiagnostics(at) {
   return fields;
 }
 
-/** @param {ArrayBuffer} inbox events and cells, when the memory is new */
+/** @param {ArrayBuffer} inbox events and cells, passed when the memory is new */
 function setCells(inbox) {
   cells.int32 = new Int32Array(inbox);
   cells.float64 = new Float64Array(inbox);

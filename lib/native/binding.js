@@ -1,6 +1,6 @@
 'use strict';
 
-// Loads the addon. The only file that knows where it lies.
+// Loads the addon. No other file knows where it is. Required by the other files of this folder.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -45,10 +45,12 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(text: string) => Record<string, string>} parseConninfo
  * @property {() => Record<string, string>} conninfoDefaults
  * @property {() => string[]} conninfoKeywords
- * @property {() => Record<string, string>} conninfoVariables names of environment variables, by keyword
+ * @property {() => Record<string, string>} conninfoVariables names of environment variables, by
+ *   keyword
  * @property {(family: number) => number} openSocket a descriptor, connected to nothing; or -1
  * @property {number} libpqVersion
- * @property {boolean} seesCopyErrors an error in the data of a COPY is known before they end
+ * @property {boolean} seesCopyErrors whether an error in the data of a COPY is known before the
+ *   data end
  */
 
 const NEEDS = 'and needs a C++ compiler, make and Python 3';
@@ -84,7 +86,7 @@ function loadBinding() {
     } else if (code === 'ERR_DLOPEN_FAILED') {
       complaint = `pg-conduit has a binary that does not load here (${message})`;
     } else {
-      // A libpq that is refused has said so itself.
+      // An addon that refuses its libpq has thrown an error that says so.
       throw error;
     }
     throw new Error(`${complaint}. ${buildHint()}`, { cause: error });

@@ -1,7 +1,7 @@
 'use strict';
 
-// Reads what the addon delivers once for each turn of the event loop, and hands every event to what stands in
-// its slot, or to its connection. Loaded by connection.js.
+// Reads what the addon delivers, once for each turn of the event loop, and passes each event to the
+// entry of its slot, or to its connection. Loaded by index.js, called by the addon.
 
 const { event, runDelivery, shapeFieldInts, throwLater } = require('../base');
 const { Field, Shape } = require('../rows');
@@ -40,24 +40,27 @@ function addShape(at) {
 }
 
 /**
- * What the addon calls.
+ * Called by the addon.
  * @param {Parameters<typeof readEvents>} parameters
  */
 function deliver(...parameters) {
   runDelivery(() => readEvents(...parameters));
 }
 
-/** The event that is being read. */
+/** Index of the event that is being read. */
 let eventAt = 0;
 /** @type {SlotEntry[]} */
 const NOBODY = [];
-/** Whose slots the event has freed, so that nobody else knows them any more. @type {SlotEntry | SlotEntry[]} */
+/**
+ * The entries whose slots the event has freed: nothing else refers to them any more.
+ * @type {SlotEntry | SlotEntry[]}
+ */
 let freed = NOBODY;
 
 /**
  * @param {number} ints how many ints of events
  * @param {number} firstCell index of the first cell, counted in 8 bytes
- * @param {ArrayBuffer | undefined} inbox events and cells, when the memory is new
+ * @param {ArrayBuffer | undefined} inbox events and cells, passed when the memory is new
  * @param {string | undefined} ascii
  * @param {string | undefined} wide
  * @param {string | undefined} json
@@ -218,8 +221,9 @@ function readEventsFrom(at, ints, firstCell, now, more) {
 }
 
 /**
- * Taking in an event has failed, which is a fault of the driver's own. Its connection cannot be trusted any
- * more, and is given up with all that is in flight on it; the events of others are not to be lost.
+ * An event could not be processed, which is a defect of the driver. Its connection cannot be
+ * trusted any more, and is closed with all that is in flight on it. Events of other connections
+ * must not be lost.
  * @param {unknown} error
  * @returns {number} ints of the event
  */
@@ -231,7 +235,7 @@ function onFault(error) {
   const subjects = [freed].flat();
   freed = NOBODY;
   if (size === Infinity) {
-    // What follows cannot be read.
+    // What follows this event cannot be read.
     for (const id of connections.keys()) findConnection(id)?.onFault(error, []);
   } else if (OF_SLOTS.has(kind)) {
     const entry = slots[int32[eventAt + 1]];
@@ -256,9 +260,9 @@ const OF_SLOTS = new Set([
 ]);
 
 /**
- * As readEventsFrom() has it.
+ * The same sizes as in readEventsFrom().
  * @param {number} at index of an event
- * @returns {number} its ints; Infinity if it is none
+ * @returns {number} its ints; Infinity for an unknown event
  */
 function eventInts(at) {
   const { int32 } = cells;
@@ -333,7 +337,7 @@ function lost(at) {
   for (let index = 0; index < count; ++index) {
     const slot = int32[at + 5 + index];
     const query = slots[slot];
-    // A member of a group shares the fate of its Sync.
+    // A member of a group is lost with the group's Sync.
     if (query === undefined || query.group !== undefined) continue;
     freeSlot(slot);
     query.lost(queries);

@@ -1,7 +1,8 @@
 'use strict';
 
-// Down to the addon and up from it: what is sent in one turn of the event loop goes through one buffer
-// (tick-buffer.js), and what has arrived comes back in one call (delivery.js), by the numbers of slots.
+// The way to the addon and back: all that is sent in one turn of the event loop goes through one
+// buffer (tick-buffer.js); what has arrived comes back in one call (delivery.js), by the numbers of
+// slots.
 
 require('./delivery');
 const binding = require('./binding');

@@ -1,36 +1,38 @@
 'use strict';
 
-// What the addon knows by number: the slots, in each of which stands what the server has yet to answer, and
-// the connections. delivery.js passes on what is said of them; those who send take the slots.
+// What the addon knows by number: the connections, and the slots, each with an entry that the
+// server has yet to answer. Senders take slots; delivery.js passes the events on to their entries.
 
 /**
  * Fields of an error or a notice, by their letters.
  * @typedef {Readonly<Record<string, string>>} Diagnostics
  *
- * What a connection is told.
+ * The events of a connection.
  * @typedef {object} ConnectionEvents
  * @property {number} id
  * @property {(processID: number, serverVersion: number) => void} onConnected
  * @property {(message: string) => void} onConnectFailed
- * @property {(millis: number) => void} onRoundTrip of what was answered last
- * @property {(isTaken: boolean) => void} onCancelled the server was asked to cancel
+ * @property {(millis: number) => void} onRoundTrip the shortest one so far
+ * @property {(isTaken: boolean) => void} onCancelled whether the server has received the cancel
+ *   request
  * @property {(fields: Diagnostics) => void} onNotice
  * @property {(processId: number, channel: string, payload: string) => void} onNotification
  * @property {(message: string, entries: any[]) => void} onLost
- * @property {(cause: unknown, entries: any[]) => void} onFault of the driver's own, while it was told something
+ * @property {(cause: unknown, entries: any[]) => void} onFault an exception of the driver while it
+ *   processed an event
  */
 
 /**
- * What stands in a slot, and is told everything that the server says of it: in the order of the protocol,
- * and in the middle of a delivery (after-delivery.js). Here nothing is made of it.
+ * The entry in a slot. It is told everything that the server says about it, in the order of the
+ * protocol, and in the middle of a delivery (after-delivery.js). This base class ignores all of it.
  */
 class SlotEntry {
-  /** What it is sent on, once it is. @type {any} */
+  /** The connection that it is sent on, once it is. @type {any} */
   connection = undefined;
   /** The Sync group that it is a member of. @type {any} */
   group = undefined;
 
-  /** Whether the driver asks it for itself. */
+  /** Whether it is one of the driver's own statements. */
   get isOwn() {
     return false;
   }
@@ -40,7 +42,7 @@ class SlotEntry {
    * @param {import('../rows').Cells} _cells
    * @param {import('../rows').Chunk} _chunk
    * @param {number} _cell where the first row begins
-   * @param {number} _count of rows; 0 tells only their shape
+   * @param {number} _count of rows; 0 gives only their shape
    */
   addRows(_shape, _cells, _chunk, _cell, _count) {}
 
@@ -59,7 +61,7 @@ class SlotEntry {
   /** ErrorResponse. @param {number} _phase of its messages @param {Diagnostics} _diagnostics */
   failed(_phase, _diagnostics) {}
 
-  /** Not executed for the sake of an error before it. @param {number} _phase */
+  /** Not executed because of an error before it. @param {number} _phase */
   skipped(_phase) {}
 
   /** A value of the column has no JavaScript form. @param {number} _column */
@@ -71,28 +73,36 @@ class SlotEntry {
   /** @param {boolean} _isBinary @param {number} _columns */
   copyOut(_isBinary, _columns) {}
 
-  /** @param {Buffer} _data is valid in this call only */
+  /** @param {Buffer} _data valid during this call only */
   copyData(_data) {}
 
-  /** What was given to COPY has left. */
+  /** The data that were given to COPY have been sent. */
   copyDrained() {}
 
   /**
    * @param {number} _reason one of notSentReason
    * @param {number} _detail
-   * @returns {boolean} whether nothing else comes for the slot: dropped() follows
+   * @returns {boolean} whether no other event comes for the slot: dropped() follows
    */
   notSent(_reason, _detail) {
     return true;
   }
 
-  /** ReadyForQuery: the slot is free. @param {number} _transactionStatus @param {number} _costMillis @param {number} _now */
+  /**
+   * ReadyForQuery: the slot is free.
+   * @param {number} _transactionStatus
+   * @param {number} _costMillis
+   * @param {number} _now
+   */
   synced(_transactionStatus, _costMillis, _now) {}
 
   /** It was not sent: the slot is free. */
   dropped() {}
 
-  /** The connection is lost: the slot is free. @param {any[]} _queries gets those that are lost with it */
+  /**
+   * The connection is lost: the slot is free.
+   * @param {any[]} _queries receives those that are lost with it
+   */
   lost(_queries) {}
 }
 
@@ -109,8 +119,8 @@ function takeSlot(entry) {
 }
 
 /**
- * Only when no event for the slot can come any more: after its Sync, its
- * connection's loss, or a rollback of what was written.
+ * Only for a slot that no event can come for any more: after its Sync, the loss of its connection,
+ * or a rollback of what was written.
  * @param {number} slot
  */
 function freeSlot(slot) {
@@ -124,8 +134,8 @@ function entryAt(slot) {
 }
 
 /**
- * From connect() until they are closed. An open connection lives although nobody refers to its
- * client: its session may hold locks, or be listened to.
+ * Connections from connect() until they are closed. An open connection stays alive even if nothing
+ * refers to its client: its session may hold locks, or be listened to.
  * @type {Map<number, ConnectionEvents>}
  */
 const connections = new Map();
@@ -141,7 +151,10 @@ function addConnection(connection) {
   connections.set(connection.id, connection);
 }
 
-/** @param {ConnectionEvents} connection that is closed: of what still comes for it, its queries are told */
+/**
+ * @param {ConnectionEvents} connection that is closed; what still comes for it goes to its queries
+ *   only
+ */
 function removeConnection(connection) {
   connections.delete(connection.id);
 }

@@ -1,9 +1,8 @@
 'use strict';
 
-// What all connections send in one tick, encoded into one Int32Array of
-// commands, one string that holds every text and one byte array, which the
-// addon reads in one go before the event loop polls. Called by outbox.js.
-// The format stands in src/wire_format.h.
+// Encodes what all connections send in one tick into one Int32Array of commands, one string with
+// every text, and one byte array. The addon reads them in one go before the event loop polls. The
+// format is defined in src/wire_format.h. Called by lib/connection.
 
 const { assertThere, command, header, lengthOf, paramKind } = require('../base');
 const binding = require('./binding');
@@ -16,7 +15,7 @@ const INITIAL_BYTES = 4096;
 const SUBMIT_TEXT = 1 << 20;
 const SUBMIT_BYTES = 1 << 20;
 const SUBMIT_INTS = 1 << 18;
-/** The header counts in 32 bits, with a sign. */
+/** The header has signed 32-bit numbers. */
 const MAX_BYTES = 2 ** 31 - 1;
 const MAX_INTS = 2 ** 28;
 
@@ -31,7 +30,7 @@ binding.setBuffers(commands, bytes);
 const mark = { used: 0, text: '', textLength: 0, bytesLength: 0 };
 
 /**
- * Remembers where a query's commands start, for rollback(). What is large gets a tick to itself.
+ * Remembers where a query's commands start, for rollback(). A large query gets a tick of its own.
  * @param {number} size of its texts and bytes, about
  */
 function begin(size) {
@@ -42,7 +41,7 @@ function begin(size) {
   mark.bytesLength = commands[header.bytesLength];
 }
 
-/** Takes out what was written since begin(). */
+/** Removes what was written since begin(). */
 function rollback() {
   commands[header.used] = mark.used;
   tick.text = mark.text;
@@ -77,7 +76,7 @@ function appendText(text) {
 
 /**
  * @param {Uint8Array} value
- * @returns {number} how many they are
+ * @returns {number} their number
  * @throws {RangeError} more than a tick can hold
  * @throws {import('../base').BytesGoneError}
  */
@@ -205,7 +204,7 @@ function writeClose(connection, slot, statement) {
  * Ends what was written for the slot; a large tick is handed over here.
  * @param {number} connection
  * @param {number} slot
- * @returns {number} where it stands, for moveSync()
+ * @returns {number} its position, for moveSync()
  */
 function writeSync(connection, slot) {
   const at = reserve(3);
@@ -224,30 +223,30 @@ function writeSync(connection, slot) {
 }
 
 /**
- * Puts a Sync at the end instead of one that this tick holds already.
- * @param {number} at where that one stands
+ * Writes a Sync at the end in place of one that this tick already has.
+ * @param {number} at its position
  * @param {number} connection
  * @param {number} slot
- * @returns {number} where it stands now
+ * @returns {number} the new position
  */
 function moveSync(at, connection, slot) {
   commands[at] = command.skip;
   return writeSync(connection, slot);
 }
 
-/** Which tick is being written: another one as soon as this one was handed over. */
+/** The number of the tick that is being written; another one as soon as this one is handed over. */
 function current() {
   return commands[header.ticks];
 }
 
 /**
- * Who has something to write before the tick is handed over.
+ * Writers that have something to add before the tick is handed over.
  * @type {{ endTick: () => void }[]}
  */
 const gathering = [];
 
 /**
- * Has the addon call endTick() when all callbacks of this turn of the loop have run.
+ * Makes the addon call endTick() when all callbacks of this turn of the event loop have run.
  * @param {{ endTick: () => void }} writer that is not on the list already
  */
 function beforeEnd(writer) {
@@ -255,17 +254,17 @@ function beforeEnd(writer) {
   commands[header.gathers] = 1;
 }
 
-/** Before the loop polls. */
+/** Called by the addon before the event loop polls. */
 function endTick() {
-  // Those that are added meanwhile have their turn too.
+  // Those that are added meanwhile are called, too.
   for (let writer = gathering.shift(); writer !== undefined; writer = gathering.shift()) {
-    // Should one throw, the others are called in the next turn.
+    // If one throws, the others are called in the next turn.
     commands[header.gathers] = gathering.length > 0 ? 1 : 0;
     writer.endTick();
   }
 }
 
-/** Hands the tick so far to libpq; otherwise it goes before the loop polls. */
+/** Hands the tick to libpq now, and not only when the event loop polls. */
 function submit() {
   binding.submit();
   if (bytes.length > SUBMIT_BYTES) {

@@ -1,4 +1,4 @@
-// Types of `pg-conduit/lib/client`, which is `pg/lib/client` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/client`: `pg/lib/client` where this package replaces `pg`.
 
 import { Client } from '../index.js';
 

@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/client`.
+// `pg/lib/client` where this package replaces `pg`.
 
 module.exports = require('../client').Client;

@@ -1,5 +1,5 @@
-// Types of `pg-conduit/lib/connection-parameters`, which is `pg/lib/connection-parameters` where this
-// stands in the place of `pg`.
+// Types of `pg-conduit/lib/connection-parameters`: `pg/lib/connection-parameters` where
+// this package replaces `pg`.
 
 import { ClientOptions, ConnectionParameters as Parameters } from '../index.js';
 

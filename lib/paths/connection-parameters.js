@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/connection-parameters`.
+// `pg/lib/connection-parameters` where this package replaces `pg`.
 
 module.exports = require('../pg').ConnectionParameters;

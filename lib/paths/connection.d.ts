@@ -1,4 +1,4 @@
-// Types of `pg-conduit/lib/connection`, which is `pg/lib/connection` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/connection`: `pg/lib/connection` where this package replaces `pg`.
 
 import { Connection } from '../index.js';
 

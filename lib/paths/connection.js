@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/connection`.
+// `pg/lib/connection` where this package replaces `pg`.
 
 module.exports = require('../pg').PgConnection;

@@ -1,4 +1,4 @@
-// Types of `pg-conduit/lib/defaults`, which is `pg/lib/defaults` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/defaults`: `pg/lib/defaults` where this package replaces `pg`.
 
 import { defaults } from '../index.js';
 

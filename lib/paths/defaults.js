@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/defaults`.
+// `pg/lib/defaults` where this package replaces `pg`.
 
 module.exports = require('../options').defaults;

@@ -1,4 +1,4 @@
-// Types of `pg-conduit/lib/query`, which is `pg/lib/query` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/query`: `pg/lib/query` where this package replaces `pg`.
 
 import { Query } from '../index.js';
 

@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/query`.
+// `pg/lib/query` where this package replaces `pg`.
 
 module.exports = require('../pg').PgQuery;

@@ -1,4 +1,4 @@
-// Types of `pg-conduit/lib/result`, which is `pg/lib/result` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/result`: `pg/lib/result` where this package replaces `pg`.
 
 import { Result } from '../index.js';
 

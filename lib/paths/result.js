@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/result`.
+// `pg/lib/result` where this package replaces `pg`.
 
 module.exports = require('../rows').Result;

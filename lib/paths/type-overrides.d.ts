@@ -1,4 +1,5 @@
-// Types of `pg-conduit/lib/type-overrides`, which is `pg/lib/type-overrides` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/type-overrides`: `pg/lib/type-overrides` where
+// this package replaces `pg`.
 
 import { TypeOverrides } from '../index.js';
 

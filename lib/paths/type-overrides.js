@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/type-overrides`.
+// `pg/lib/type-overrides` where this package replaces `pg`.
 
 module.exports = require('../rows').TypeOverrides;

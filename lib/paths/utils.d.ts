@@ -1,4 +1,4 @@
-// Types of `pg-conduit/lib/utils`, which is `pg/lib/utils` where this stands in the place of `pg`.
+// Types of `pg-conduit/lib/utils`: `pg/lib/utils` where this package replaces `pg`.
 
 import { utils } from '../index.js';
 

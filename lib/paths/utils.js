@@ -1,5 +1,5 @@
 'use strict';
 
-// `pg/lib/utils`.
+// `pg/lib/utils` where this package replaces `pg`.
 
 module.exports = require('../pg/utils');

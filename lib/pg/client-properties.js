@@ -1,7 +1,7 @@
 'use strict';
 
-// Properties of `pg`'s Client that tools read, and which are no part of our own API: tracing,
-// ORMs, poolers of their own. Defined on Client's prototype by client.js.
+// Properties of `pg`'s Client that are not part of the driver's own API, but are read by tools:
+// tracing, ORMs, other poolers. Defined on Client's prototype by client.js.
 
 const { toParameters } = require('../options');
 const { queueOf } = require('./query-queue');
@@ -55,7 +55,9 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
     });
   }
   Object.defineProperty(prototype, 'getTransactionStatus', {
-    /** @returns {string | null} as the server's ReadyForQuery has it; null while something is in flight */
+    /**
+     * @returns {string | null} as in the server's ReadyForQuery; null while something is in flight
+     */
     value() {
       return TRANSACTION_STATUS[connectionOf(this).transactionStatus] ?? null;
     },

@@ -1,6 +1,6 @@
 'use strict';
 
-// Behind paths/connection-parameters.js: what tools read of a connection string.
+// Behind paths/connection-parameters.js: what tools read from a connection string.
 
 const { parseOptions, toParameters } = require('../options');
 

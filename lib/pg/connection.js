@@ -1,11 +1,14 @@
 'use strict';
 
-// What `client.connection` is in `pg`, as far as others look at it: an emitter of what the
-// server says of itself. The connection is libpq's.
+// `client.connection` of `pg`, as far as tools use it: an emitter of the parameters that the server
+// reports. The connection itself is libpq's. Made by client.js.
 
 const { EventEmitter } = require('node:events');
 
-/** Of which the server tells without being asked (PostgreSQL documentation, "PQparameterStatus"). */
+/**
+ * Those that the server reports without being asked (PostgreSQL documentation,
+ * "PQparameterStatus").
+ */
 const PARAMETERS = [
   ...['server_version', 'server_encoding', 'client_encoding', 'application_name', 'is_superuser'],
   ...['session_authorization', 'DateStyle', 'IntervalStyle', 'TimeZone', 'integer_datetimes'],
@@ -14,7 +17,10 @@ const PARAMETERS = [
 ];
 
 class Connection extends EventEmitter {
-  /** Names and texts of what submittables have prepared. @type {Record<string, string>} */
+  /**
+   * The texts of statements that submittables have prepared, by name.
+   * @type {Record<string, string>}
+   */
   parsedStatements = Object.create(null);
 
   /** @param {(name: string) => string | null} read */

@@ -1,7 +1,7 @@
 'use strict';
 
-// What `pg` shows of itself and is no part of our own API: properties of its clients, `Query`, `Connection`,
-// `utils`. Other packages read them. lib/paths/ puts them where `pg` has them.
+// What `pg` exposes and is not part of the driver's own API: properties of its clients, `Query`,
+// `Connection`, `utils`. Other packages read them. lib/paths/ puts them where `pg` has them.
 
 const { defineClientProperties } = require('./client-properties');
 const PgConnection = require('./connection');

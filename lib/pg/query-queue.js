@@ -1,7 +1,8 @@
 'use strict';
 
-// `client.queryQueue` of `pg`, as far as tracing tools look: right behind a query() that they have
-// wrapped its last element is that query, and tells them what becomes of it. Used by client.js.
+// `client.queryQueue` of `pg`, as far as tracing tools use it: right after a query() that they have
+// wrapped, its last element is that query, which reports what becomes of it. Used by client.js and
+// client-properties.js.
 
 const { errorMonitor } = require('node:events');
 const { afterDelivery } = require('../base');
@@ -11,11 +12,11 @@ const { afterDelivery } = require('../base');
  */
 
 /**
- * Stands where a trace does, in front of the one that is there. Unlike a handler of the query's
- * promise it does not hide a rejection that nobody else handles.
+ * Takes the place of a query's trace, and informs the trace that was there. Unlike a handler of the
+ * query's promise it does not hide a rejection that nobody else handles.
  */
 class QueuedQuery {
-  /** @type {import('../query').QueryObserver | undefined} while somebody listens */
+  /** @type {import('../query').QueryObserver | undefined} set while the channel has subscribers */
   next;
   /** @type {Map<string | symbol, (value: any) => void>} */
   #listeners = new Map();
@@ -53,12 +54,12 @@ class QueuedQuery {
     const { event, value } = this.#outcome;
     const listener = this.#listeners.get(event);
     this.#listeners.delete(event);
-    // It may send something, which must not be in the middle of a delivery.
+    // The listener may send a query, which must not happen in the middle of a delivery.
     if (listener !== undefined) afterDelivery(() => listener(value));
   }
 }
 
-/** What was asked last of a client that somebody has wrapped. @type {WeakMap<object, any[]>} */
+/** The last query of each client that was wrapped. @type {WeakMap<object, any[]>} */
 const queues = new WeakMap();
 
 /** @param {object} client @returns {any[]} */
@@ -67,7 +68,7 @@ function queueOf(client) {
 }
 
 /**
- * Shows a query, or a submittable, to its wrapper, which looks before it returns.
+ * Shows a query, or a submittable, to its wrapper, which reads the queue before it returns.
  * @param {object} client
  * @param {any} query
  */

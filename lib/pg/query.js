@@ -1,7 +1,7 @@
 'use strict';
 
-// `Query` of `pg`: a query that tells of its rows by events, given to client.query(). It
-// is a submittable (submittable.js).
+// `Query` of `pg`: a query that reports its rows by events, passed to client.query(). It is a
+// submittable (client/submittable.js).
 
 const { EventEmitter } = require('node:events');
 const { Result } = require('../rows');
@@ -11,7 +11,7 @@ class Query extends EventEmitter {
   /** @type {Result[]} */
   #results = [];
   #keepsRows = true;
-  /** @type {unknown} a value that could not be parsed */
+  /** @type {unknown} the error of a value that could not be parsed */
   #unreadable = undefined;
 
   /**
@@ -29,7 +29,7 @@ class Query extends EventEmitter {
     this.rows = query.rows;
     this.callback = query.callback;
     this.rowMode = query.rowMode;
-    // Known to the client, which gives it its own parsers.
+    // The client looks for this, and gives it the client's own parsers.
     this._result = new Result(query.rowMode, query.types);
   }
 

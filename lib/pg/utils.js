@@ -1,12 +1,12 @@
 'use strict';
 
-// What `pg` has under `utils` and `pg/lib/utils`, as far as others use it.
+// `utils` and `pg/lib/utils` of `pg`, as far as others use them.
 
 const { escapeIdentifier, escapeLiteral } = require('../base');
 const { defaults } = require('../options');
 const { prepareValue: prepare } = require('../rows');
 
-/** By itself, with one argument: others give it to map(). @param {unknown} value */
+/** With one argument only: others pass it to map(). @param {unknown} value */
 function prepareValue(value) {
   return prepare(value, defaults);
 }
@@ -24,5 +24,5 @@ function normalizeQueryConfig(config, values, callback) {
   return normalized;
 }
 
-// Names alone, which ES modules can then import.
+// Plain names only, which ES modules can then import.
 module.exports = { prepareValue, normalizeQueryConfig, escapeIdentifier, escapeLiteral };

@@ -1,7 +1,7 @@
 'use strict';
 
-// Several statements behind one Sync: all of them are committed, or none, and
-// their results are given out together. Made by read-batch.js, sent by outbox.js.
+// Several statements behind one Sync: all of them are committed, or none, and their results are
+// returned together. Made by read-batch.js, sent by outbox.js.
 
 const { CallSite, ConnectionError, QueryAbortedError, StatementRefusedError } = require('../base');
 const { StatementInfo } = require('../statements');
@@ -12,7 +12,7 @@ const { Work } = require('./work');
  * @typedef {import('../statements').StatementRegistry} StatementRegistry
  */
 
-/** What ends or splits the transaction that a batch is. */
+/** Why a batch refuses statements that would end or split its transaction. */
 const SPLITTING = 'a batch is a transaction of its own, which begins and ends with it: leave out';
 
 class BatchMember extends Query {
@@ -25,7 +25,7 @@ class BatchMember extends Query {
 
   /** @override @param {Error} error */
   reject(error) {
-    // The loss of the connection is nobody's fault, nor is a cancel.
+    // No statement is to blame for the loss of the connection, nor for a cancel.
     const isNobodys = error instanceof ConnectionError || error instanceof QueryAbortedError;
     const index = isNobodys ? undefined : this.index;
     if (!isNobodys) this.tellText(error);
@@ -34,7 +34,7 @@ class BatchMember extends Query {
 }
 
 const READ_COMMITTED = "set transaction_isolation to 'read committed'";
-/** To others it is nothing that changes their session: it ends with the batch, as SET TRANSACTION does. */
+/** It does not count as a change of the session: like SET TRANSACTION it ends with the batch. */
 const HARMLESS = Object.assign(new StatementInfo(READ_COMMITTED), {
   class: new StatementInfo('select').class,
   touchesSession: false,
@@ -43,8 +43,9 @@ const HARMLESS = Object.assign(new StatementInfo(READ_COMMITTED), {
 });
 
 /**
- * Stands first in a batch whose statements are each to see what is committed when they begin, whatever the
- * default isolation level is. SET TRANSACTION would do it with a warning of the server, since no BEGIN is there.
+ * The first member of a batch whose statements must each see what is committed when they begin,
+ * whatever the default isolation level is. SET TRANSACTION would do the same, but with a warning of
+ * the server, since there is no BEGIN.
  */
 class ReadCommitted extends BatchMember {
   constructor() {
@@ -52,14 +53,17 @@ class ReadCommitted extends BatchMember {
     this.info = HARMLESS;
   }
 
-  /** @override without the tag of a SET, which would have the prepared statements given up */
+  /** @override answered as an empty statement, without the tag of a SET */
   completeOther() {
     this.completeEmpty();
   }
 }
 
 class Batch extends Work {
-  /** That of a transaction(), in which SET LOCAL may stand, and what else ends with it. */
+  /**
+   * Whether it is the batch of a transaction(), where SET LOCAL and other statements are allowed
+   * that end with the transaction.
+   */
   isInTransaction = false;
   /** @type {import('../rows').Result[]} */
   results = [];
@@ -83,35 +87,35 @@ class Batch extends Work {
     }
   }
 
-  /** All members have been told what became of them. */
+  /** All members have been answered. */
   finish() {
     this.resolve(this.results);
   }
 
   /**
-   * The first reason counts.
+   * The first error counts.
    * @override
    * @param {Error} error
-   * @param {number} [index] of the member whose fault it is
+   * @param {number} [index] of the member that has failed
    */
   reject(error, index) {
     if (index !== undefined && !this.isSettled) withIndex(error, index);
     super.reject(error);
   }
 
-  /** Its caller waits no longer. @param {Error} error */
+  /** Its caller no longer waits. @param {Error} error */
   abandon(error) {
     this.reject(error);
   }
 
-  /** It, or a statement in it, wants no neighbours. */
+  /** Whether it, or a statement in it, must run without neighbours. */
   get runsAlone() {
     return this.runsSolo || this.members.some(({ info }) => info.class.kind === 'alone');
   }
 
   /**
    * @param {StatementRegistry} registry
-   * @param {boolean} isShared whether it is for a connection that others share
+   * @param {boolean} isShared whether it is for a shared connection
    * @returns {boolean} whether it may run there; if not, it is rejected
    */
   admit(registry, isShared) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// The rows of a query, so many at a time. Made by client.js.
+// The rows of a query, read a given number at a time. Made by client.js and submittable.js.
 
 const { CallSite } = require('../base');
 const { abortError, abortErrorInside, listen } = require('./deadline');
@@ -16,9 +16,9 @@ class Cursor {
   #isEnded = false;
   /** @type {Error | undefined} */
   #error = undefined;
-  /** @type {(() => void) | undefined} somebody waits for rows */
+  /** @type {(() => void) | undefined} set while a read waits for rows */
   #wake = undefined;
-  /** One read() after the other. @type {Promise<unknown>} */
+  /** The last read(); each waits for the one before it. @type {Promise<unknown>} */
   #last = Promise.resolve();
 
   /**
@@ -40,7 +40,7 @@ class Cursor {
     this.#query.onceSettled(forget);
   }
 
-  /** No more rows, and those that wait are not wanted. @param {Error} error */
+  /** No more rows are read, and those that wait are dropped. @param {Error} error */
   #stop(error) {
     if (this.#isEnded) return;
     this.#rows = [];
@@ -97,7 +97,7 @@ class Cursor {
       await more;
       this.#wake = undefined;
     }
-    // Fewer rows would say that these are the last ones.
+    // Fewer rows would mean that these are the last ones.
     if (this.#rows.length < count && this.#error !== undefined) {
       this.#rows = [];
       throw this.#error;
@@ -106,8 +106,9 @@ class Cursor {
   }
 
   /**
-   * As in pg-cursor those reads get their rows that were asked for before.
-   * @returns {Promise<void>} the connection may be used again; read() gives no rows any more
+   * As in pg-cursor, reads that were requested before still get their rows.
+   * @returns {Promise<void>} resolves when the connection may be used again; read() returns no more
+   *   rows
    */
   close() {
     const closed = this.#last.then(() => this.#close());

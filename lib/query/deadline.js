@@ -1,8 +1,8 @@
 'use strict';
 
-// The two ways in which a caller stops waiting for a query: its AbortSignal and
-// its time limit. What becomes of the query then, whoever has it decides
-// (connection.js, pool.js). Called by client.js and pool.js.
+// The two ways in which a caller stops waiting for a query: its AbortSignal and its time limit. The
+// owner of the query (connection.js, pool.js) decides what becomes of it then. Called by client.js
+// and pool.js.
 
 const { QueryAbortedError, TimeLimit } = require('../base');
 
@@ -11,7 +11,7 @@ const { QueryAbortedError, TimeLimit } = require('../base');
 /** @param {any} value @returns {value is AbortSignal} one that can be listened to */
 function isAbortSignal(value) {
   try {
-    // What merely inherits from its prototype throws.
+    // An object that merely inherits from its prototype throws.
     return value instanceof AbortSignal && typeof value.aborted === 'boolean';
   } catch {
     return false;
@@ -27,7 +27,7 @@ function abortError({ reason }) {
 
 /**
  * @param {AbortSignal} signal that has been aborted
- * @returns {QueryAbortedError} of what was read as it came: the server may be done with it
+ * @returns {QueryAbortedError} for a query whose rows are streamed: the server may be done with it
  */
 function abortErrorInside(signal) {
   return Object.assign(abortError(signal), { outcome: 'unknown' });
@@ -41,8 +41,8 @@ function timeoutError(millis) {
 }
 
 /**
- * Those who wait for the abort of one signal, behind a single listener: Node warns
- * of more than ten, and a request's signal may be that of many queries.
+ * Those who wait for the abort of one signal, behind a single listener: Node.js warns about more
+ * than ten listeners, and the signal of a request may be used for many queries.
  */
 class Listeners {
   /** @type {Set<() => void>} */
@@ -57,8 +57,8 @@ const listenersOf = new WeakMap();
 
 /**
  * @param {AbortSignal} signal that has not been aborted
- * @param {() => void} callback is called when it is
- * @returns {() => void} ends that
+ * @param {() => void} callback called when it is
+ * @returns {() => void} stops listening
  */
 function listen(signal, callback) {
   const listeners = listenersOf.get(signal) ?? new Listeners();
@@ -75,9 +75,8 @@ function listen(signal, callback) {
 /**
  * @param {Work} work
  * @param {number} defaultMillis 0: no limit
- * @param {(error: QueryAbortedError) => void} giveUp is called once, unless it
- *   is settled before
- * @returns {QueryAbortedError | undefined} it was given up before it began
+ * @param {(error: QueryAbortedError) => void} giveUp called once, unless the work is settled before
+ * @returns {QueryAbortedError | undefined} set if the signal was aborted before it began
  */
 function watch(work, defaultMillis, giveUp) {
   const { signal } = work;
@@ -86,7 +85,7 @@ function watch(work, defaultMillis, giveUp) {
   if (signal?.aborted) return abortError(signal);
   const limit = millis > 0 ? new TimeLimit(millis, () => giveUp(timeoutError(millis))) : undefined;
   const forget = signal && listen(signal, () => giveUp(abortError(signal)));
-  // Not by its promise: a handler there would hide a rejection that nobody else handles.
+  // Not by a handler of its promise: that would hide a rejection that nobody else handles.
   work.onceSettled(() => {
     limit?.cancel();
     forget?.();

@@ -1,8 +1,8 @@
 'use strict';
 
 // Tracing channels (node:diagnostics_channel) for tools that watch an application:
-// pg-conduit:query, pg-conduit:connect and pg-conduit:transaction. Nothing is
-// measured or made while nobody listens. Used by client.js, pool.js and connection.js.
+// pg-conduit:query, pg-conduit:connect and pg-conduit:transaction. Without subscribers nothing is
+// measured or allocated. Used by client.js, pool.js and connection.js.
 
 // Marked experimental in Node 20; APM tools use it all the same.
 // eslint-disable-next-line n/no-unsupported-features/node-builtins
@@ -19,7 +19,7 @@ const connects = tracingChannel('pg-conduit:connect');
 const transactions = tracingChannel('pg-conduit:transaction');
 
 /**
- * What subscribers get of one query, filled in as it goes along; no values of
+ * What subscribers get for one query, filled in as the query proceeds. It has no values of
  * parameters, which may be secrets.
  */
 class QueryTrace {
@@ -27,7 +27,7 @@ class QueryTrace {
   processId = 0;
   /** Queries in flight on its connection when it was sent. */
   position = 0;
-  /** Milliseconds before it was sent, and in all. */
+  /** Milliseconds until it was sent, and in total. */
   queuedMillis = 0;
   durationMillis = 0;
   /** @type {number | null} */
@@ -42,7 +42,7 @@ class QueryTrace {
     if ('members' in work) {
       this.text = work.members.map(({ text }) => text).join('; ');
       this.name = undefined;
-      /** Statements of a batch. @type {number | undefined} */
+      /** The number of statements in a batch. @type {number | undefined} */
       this.batchSize = work.members.length;
     } else {
       this.text = work.text;
@@ -52,7 +52,10 @@ class QueryTrace {
   }
 }
 
-/** Fills a trace in. The trace is the subscribers' too: they may have frozen it, or put accessors into it. */
+/**
+ * Fills in a trace. Subscribers have the same object: they may have frozen it, or put accessors
+ * into it.
+ */
 class TraceWriter {
   trace;
   #begunAt = performance.now();
@@ -75,7 +78,7 @@ class TraceWriter {
   settled(result, error) {
     const { trace } = this;
     const durationMillis = performance.now() - this.#begunAt;
-    // A subscriber may send something, which must not be in the middle of a delivery.
+    // A subscriber may send a query, which must not happen in the middle of a delivery.
     afterDelivery(() => {
       this.#write({ durationMillis, result, rowCount: result?.rowCount ?? null, error });
       if (error !== undefined) queries.error.publish(trace);
@@ -85,7 +88,7 @@ class TraceWriter {
 
   /** @param {Partial<QueryTrace>} fields */
   #write(fields) {
-    // A subscriber may have frozen it, which is no exception of anybody's.
+    // A subscriber may have frozen the trace, which must not throw here.
     callApart(() =>
       callLocked(() => {
         for (const [name, value] of Object.entries(fields)) Reflect.set(this.trace, name, value);
@@ -95,7 +98,7 @@ class TraceWriter {
 }
 
 /**
- * Begins what a caller has asked for, in its call.
+ * Begins what a caller has requested, within the caller's call.
  * @param {Query | Batch} query
  * @param {() => void} run sends it, or rejects it
  */
@@ -105,11 +108,11 @@ function beginTraced(query, run) {
     return;
   }
   const writer = new TraceWriter(query);
-  // One that was wrapped has one already, which passes on what it is told.
+  // A query that came through a wrapper has a trace already, which passes on what it is told.
   if (query.trace === undefined) query.trace = writer;
   else query.trace.next = writer;
   let hasRun = false;
-  // The channel writes to the trace as well.
+  // The channel writes to the trace, too.
   callApart(() =>
     queries.traceSync(() => {
       hasRun = true;
@@ -124,13 +127,14 @@ function beginTraced(query, run) {
  * @param {typeof connects} channel
  * @param {object} context
  * @param {() => Promise<T>} run
- * @returns {Promise<T>} its own, whatever the subscribers do to the context
+ * @returns {Promise<T>} that of run(), whatever the subscribers do to the context
  */
 async function tracePromise(channel, context, run) {
   if (!channel.hasSubscribers) return run();
   /** @type {Promise<T> | undefined} */
   let promise;
-  // The channel has one of its own, since who awaits a promise of two handlers is not found (caller-stack.js).
+  // The channel gets a promise of its own: a promise with two handlers hides who awaits it
+  // (caller-stack.js).
   /** @type {(outcome: any) => void} */
   let settle = () => {};
   const shown = new Promise((resolve) => {

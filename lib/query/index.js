@@ -1,8 +1,8 @@
 'use strict';
 
-// One query, or a batch of them, from submission to settlement: its values, its deadline, its rows as they come,
-// its trace, and the one place that decides whether an error is 'not-run' or 'unknown' (outcome.js). Nothing here
-// knows how it is sent.
+// One query, or a batch, from submission to settlement: its values, its deadline, its streamed
+// rows, its trace, and the one place that decides whether an error is 'not-run' or 'unknown'
+// (outcome.js). Nothing here knows how it is sent.
 
 const { Batch, BatchMember, ReadCommitted } = require('./batch');
 const { Cursor } = require('./cursor');

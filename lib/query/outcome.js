@@ -1,10 +1,10 @@
 'use strict';
 
-// Decides `outcome` of every query that was handed to a connection: whether the server can have kept
-// anything of it. 'not-run' is a claim, and needs two proofs: the server has ended its transaction, or
-// will, without a commit; and all that the text does is undone by that (`info.mayOutlast` is false,
-// transactional.js). Whatever is not proved is 'unknown'. Called by answers.js, connection.js,
-// sync-groups.js and transaction/scope.js.
+// Decides the `outcome` of every query that was handed to a connection: whether the server can have
+// kept anything of it. 'not-run' is a claim that needs two proofs. The server has ended the query's
+// transaction without a commit, or will. And that undoes all that the text does (`info.mayOutlast`
+// is false, transactional.js). Whatever is not proved is 'unknown'. Called by query.js, answers.js,
+// connection.js, sync-groups.js and transaction/scope.js.
 
 const { ConnectionError, DatabaseError } = require('../base');
 
@@ -12,7 +12,7 @@ const { ConnectionError, DatabaseError } = require('../base');
  * @typedef {import('./query').Query} Query
  * @typedef {import('../base').Outcome} Outcome
  *
- * What is known of a transaction(), or of a savepoint in one.
+ * What is known of a transaction(), or of a savepoint in it.
  * @typedef {object} TransactionState
  * @property {boolean} hasServerBegun
  * @property {boolean} isLoose
@@ -25,8 +25,8 @@ const SYNTAX_ERROR = '42601';
 const GRAMMAR_ROUTINE = 'scanner_yyerror';
 
 /**
- * The server has said that it does not execute it, or was never asked to. What only libpq says proves
- * nothing.
+ * The server has said that it does not execute the query, or was never asked to. An error of libpq
+ * alone proves nothing.
  * @param {Query} query
  */
 function hasNotBegun(query) {
@@ -36,8 +36,8 @@ function hasNotBegun(query) {
 }
 
 /**
- * The text is no SQL to the server, which reads all of a text before it executes any of it. The same of a
- * text that a procedure executes has a context, and no position in this one.
+ * To the server the text is not SQL, and it reads a whole text before it executes any of it. The
+ * same error about a text that a procedure executes has a context, and no position in this text.
  * @param {Error | undefined} error
  */
 function isOfGrammar(error) {
@@ -52,7 +52,7 @@ function leavesNothing(query) {
 }
 
 /**
- * The server has reported an error before their Sync, which undoes what they have done.
+ * The server has reported an error before their Sync, which undoes what they did.
  * @param {readonly Query[]} queries all that share the Sync
  * @returns {Outcome}
  */
@@ -70,14 +70,14 @@ function ofUnsent(queries) {
 }
 
 /**
- * It has a Sync of its own, which has been answered, and yet it is to be rejected.
+ * It has a Sync of its own, which was answered, and is to be rejected all the same.
  * @param {Query} query
  * @returns {Outcome}
  */
 function ofAnswered(query) {
   if (query.batch !== undefined) return 'unknown';
   if (query.wasNotSent) return 'not-run';
-  // An error of this side does not stop the server.
+  // An error on this side does not stop the server.
   return query.hasFailed && !query.wasFatal ? ofUndone([query]) : 'unknown';
 }
 
@@ -98,19 +98,19 @@ function ofLeftOpen(query) {
 function ofLost(query) {
   const { group } = query;
   if (group !== undefined) return group.isUndone ? ofUndone(group.members) : 'unknown';
-  // An error alone does not prove that the rest of the answer would have been sane.
+  // An error alone does not prove that the rest of the answer would have been valid.
   return hasNotBegun(query) ? 'not-run' : 'unknown';
 }
 
-/** @param {any} error @param {Outcome} outcome nothing turns 'unknown' into 'not-run' */
+/** @param {any} error @param {Outcome} outcome 'unknown' is never turned into 'not-run' */
 function restrict(error, outcome) {
   if (outcome === 'unknown') error.outcome = outcome;
 }
 
 /**
- * What a statement in a transaction() is told, since without COMMIT nothing lasts of it. Not so before
- * the server has said that it has begun the transaction: if BEGIN fails, what was sent behind it runs
- * without one. Nor where a text may have ended it (`isDoubtful`).
+ * Sets the outcome of a statement's error in a transaction(), where nothing lasts without COMMIT.
+ * Not before the server has confirmed BEGIN: if BEGIN fails, what was sent behind it runs without a
+ * transaction. Nor if a text may have ended the transaction (`isDoubtful`).
  * @param {Error} error
  * @param {TransactionState} scope
  */
@@ -127,7 +127,7 @@ function isSurelyOpen({ hasServerBegun, isLoose, isDoubtful }) {
 }
 
 /**
- * COMMIT was sent, and has failed.
+ * COMMIT was sent and has failed.
  * @param {Error} error
  * @param {TransactionState} scope
  */
@@ -135,13 +135,13 @@ function tellOfCommit(error, scope) {
   if (!isSurelyOpen(scope)) {
     restrict(error, 'unknown');
   } else if (scope.failure instanceof DatabaseError && error instanceof ConnectionError) {
-    // The server cannot have committed it.
+    // A statement has failed, so the server cannot have committed.
     error.outcome = 'not-run';
   }
 }
 
 /**
- * It was rolled back.
+ * The transaction was rolled back.
  * @template {Error} E
  * @param {E} error
  * @param {TransactionState} scope

@@ -1,9 +1,8 @@
 'use strict';
 
-// The parameters of one query, converted when query() is called, so that none
-// of the caller's code (toPostgres, toJSON) runs while commands are being
-// written. Bytes are not copied: a Buffer may be changed when its query is
-// settled, not before. Used by query-arguments.js.
+// The parameters of one query. They are converted when query() is called, so that none of the
+// caller's code (toPostgres, toJSON) runs while commands are written. Bytes are not copied: a
+// Buffer may be changed when its query is settled, not before. Used by query-arguments.js.
 
 const { constants } = require('node:buffer');
 const { causeOf, lengthOf, messageOf, ParameterError } = require('../base');
@@ -12,15 +11,17 @@ const { prepareValue } = require('../rows');
 
 /** The Bind message counts parameters in 16 bits. */
 const MAX_PARAMETERS = 65535;
-/** What the server takes in one message (PQ_LARGE_MESSAGE_LIMIT); the addon counts exactly. */
+/**
+ * The most that the server takes in one message (PQ_LARGE_MESSAGE_LIMIT); the addon counts exactly.
+ */
 const MAX_SIZE = 0x3fffffff;
-/** Not less than the addon reckons. */
+/** Not less than the addon counts. */
 const MESSAGE_OVERHEAD = 1024;
 const PARAMETER_OVERHEAD = 20;
 /**
  * libpq counts in 31 bits what it has not written yet, and moves it as a whole after each partial
- * write, so that twice as much takes four times as long: a batch is no larger than one message may
- * be. The texts of one tick are one string.
+ * write, so that twice as much takes four times as long. So a batch is no larger than one message
+ * may be. The texts of one tick are one string.
  */
 const MAX_BATCH_SIZE = MAX_SIZE;
 const MAX_BATCH_UNITS = constants.MAX_STRING_LENGTH - (2 << 20);
@@ -63,7 +64,7 @@ function prepareParameters(values) {
   try {
     for (; index < count; ++index) parameters[index] = prepare(values[index]);
   } catch (error) {
-    // Until its stack is read an error holds those who called, and so the client.
+    // Until its stack is read, an error keeps its call frames alive, and so the client.
     forgetFrames(error);
     throw new ParameterError(`parameter $${index + 1}: ${messageOf(error)}`, {
       cause: causeOf(error),
@@ -77,14 +78,14 @@ function forgetFrames(error) {
   try {
     void error?.stack;
   } catch {
-    // It holds what it wants to.
+    // With such a getter, what it keeps alive is its own affair.
   }
 }
 
 /**
  * @param {string} text
  * @param {readonly Parameter[]} parameters
- * @returns {number} bytes that they take on the way to the server, at least
+ * @returns {number} a lower bound of the bytes that are sent for them
  */
 function sizeInFlight(text, parameters) {
   let size = text.length;
@@ -97,9 +98,9 @@ function sizeInFlight(text, parameters) {
   return size;
 }
 
-/** What several queries take that are sent together. */
+/** The size of several queries that are sent together. */
 class Measure {
-  /** Bytes on the way to the server, not less than the addon reckons. */
+  /** Bytes that are sent, not less than the addon counts. */
   #size = 0;
   /** UTF-16 units of all texts. */
   #units = 0;
@@ -107,8 +108,8 @@ class Measure {
   /**
    * @param {string} text
    * @param {readonly Parameter[]} parameters
-   * @returns {ParameterError | undefined} what the addon would refuse when everything before it was
-   *   sent already
+   * @returns {ParameterError | undefined} an error that the addon would report only when everything
+   *   in front of it is sent already
    */
   add(text, parameters) {
     if (text.includes('\0')) return nulError(-1);

@@ -1,8 +1,8 @@
 'use strict';
 
-// One query from submission to its settlement: what the events of its slot add
-// up to. It settles once, at its Sync, at the loss of its connection, or before
-// it was sent. Made by client.js, driven by delivery.js and connection.js.
+// One query from submission to settlement, and what the events of its slot add up to. It is settled
+// once: at its Sync, at the loss of its connection, or before it was sent. Made by
+// query-arguments.js, driven by delivery.js, settled by answers.js and connection.js.
 
 const {
   CallSite,
@@ -27,7 +27,7 @@ const { Work } = require('./work');
  * @typedef {import('../rows').TypeSource} TypeSource
  * @typedef {import('../rows').Int8} Int8
  *
- * What those of one client have in common.
+ * What the queries of one client have in common.
  * @typedef {object} QueryDefaults
  * @property {TypeSource} types
  * @property {Int8} int8
@@ -38,7 +38,7 @@ const { Work } = require('./work');
  * @typedef {'fast' | 'slow' | 'unknown'} Pace
  */
 
-/** For the driver's own. @type {QueryDefaults} */
+/** For the driver's own queries. @type {QueryDefaults} */
 const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
@@ -54,56 +54,56 @@ class Query extends Work {
   batch = undefined;
   /** The prepared statement that it executes. @type {Statement | undefined} */
   statement = undefined;
-  /** It has sent the Parse of `statement`. */
+  /** Whether it has sent the Parse of `statement`. */
   leads = false;
   /** @type {Pace} */
   pace = 'unknown';
-  /** Its rows are passed on as they come. */
+  /** Whether its rows are passed on as they come. */
   isStreamed = false;
-  /** It is a COPY of this side. */
+  /** Whether it was made by copyFrom(), copyRows() or copyTo(). */
   isCopy = false;
-  /** It is read as it comes, by somebody who may not want the rest. */
+  /** Whether its output is read as it comes, by a reader who may not want the rest. */
   isRead = false;
-  /** Nobody wants the rest. */
+  /** Its reader does not want the rest. */
   wasStopped = false;
-  /** It must not leave a transaction open. */
+  /** Whether it must not leave a transaction open. */
   endsTransaction = false;
-  /** It was a member of a Sync group that failed, and is sent again by itself. */
+  /** Whether it was a member of a Sync group that failed, and is sent again by itself. */
   wasUndone = false;
-  /** It was sent again, once. */
+  /** Whether it was sent again, once, without its prepared statement. */
   retried = false;
   /**
-   * Why it is sent again without its prepared statement, which this may be the fault of.
+   * The error for which it is sent again without its prepared statement, which may be to blame.
    * @type {{ statement: Statement, leads: boolean, error: import('../base').DatabaseError } | undefined}
    */
   doubt = undefined;
 
-  // What it is answered: reset() forgets it before it is sent again.
+  // The answer to it. reset() clears this before it is sent again.
 
   /** @type {Result | undefined} */
   result = undefined;
   /** @type {import('../rows').Shape | undefined} */
   shape = undefined;
   /**
-   * Of each statement, when it is a text of several, which goes by the simple
-   * protocol. @type {Result[] | undefined}
+   * For a text of several statements, which is sent by the simple protocol: the result of each.
+   * @type {Result[] | undefined}
    */
   results = undefined;
-  /** Full command tag, where it is not one of commandTags. */
+  /** The full command tag, if it is not one of commandTags. */
   tag = '';
-  /** The first one. @type {Error | undefined} */
+  /** The first error. @type {Error | undefined} */
   error = undefined;
-  /** Its error ended the session. */
+  /** Whether its error ended the session. */
   wasFatal = false;
-  /** The server has undone it, or never begun. */
+  /** Whether the server has undone it, or never begun it. */
   hasFailed = false;
-  /** Its Parse has failed. */
+  /** Whether its Parse has failed. */
   parseFailed = false;
-  /** The server skipped it because of somebody else's error in the same Sync. */
+  /** Whether the server skipped it because of another query's error before the same Sync. */
   wasSkipped = false;
-  /** libpq, or the addon, has not taken it. */
+  /** Whether libpq, or the addon, refused to send it. */
   wasNotSent = false;
-  /** The connection was gone before its Execute could be written. */
+  /** Whether the connection was gone before its Execute could be written. */
   isUnwritten = false;
 
   /**
@@ -127,7 +127,7 @@ class Query extends Work {
     this.signal = options.signal ?? undefined;
     this.timeoutMillis = options.timeoutMillis ?? (options.query_timeout || undefined);
     this.runsSolo = this.signal !== undefined;
-    /** Not by the simple protocol, whatever is in its text. */
+    /** Whether it must not be sent by the simple protocol, whatever its text contains. */
     this.isExtended = options.queryMode === 'extended' || this.name !== undefined;
   }
 
@@ -189,7 +189,7 @@ class Query extends Work {
     this.result = undefined;
   }
 
-  /** What it resolves to; as in `pg`, an array for several statements. */
+  /** The value of its promise; as in `pg`, an array for several statements. */
   get value() {
     const { results } = this;
     if (results === undefined || results.length === 0) return this.result;
@@ -197,8 +197,8 @@ class Query extends Work {
   }
 
   /**
-   * It has got more or fewer rows than the server has told, which otherwise tells it right: where several share a
-   * Sync, they may be those of others.
+   * Whether it has received another number of rows than the server reported, although the server is
+   * known to report it correctly. In a shared Sync the rows may be those of other queries.
    */
   get isMiscounted() {
     const { result, info } = this;
@@ -216,7 +216,7 @@ class Query extends Work {
   copyOut(_isBinary, _columns) {
     if (this.error !== undefined) return;
     const error = copyError();
-    // Nothing stops the server: what stands beside it is done.
+    // This does not stop the server: what else stands before the same Sync is executed.
     error.outcome = 'unknown';
     this.error = error;
   }
@@ -225,7 +225,7 @@ class Query extends Work {
   failed(failedPhase, diagnostics) {
     if (failedPhase === phase.parse) this.parseFailed = true;
     if (diagnostics.C === undefined) {
-      // libpq's own words: it could not read the answer, and the server knows of no error.
+      // libpq's own error: it could not read the answer, and the server knows of no error.
       this.error ??= new ResultError(`the answer cannot be read: ${diagnostics.M?.trim()}`);
       return;
     }
@@ -237,7 +237,7 @@ class Query extends Work {
   /** @override @param {number} skippedPhase */
   skipped(skippedPhase) {
     if (skippedPhase === phase.parse) this.parseFailed = true;
-    // Behind its own Parse that has failed: nobody else is to blame.
+    // Skipped behind its own Parse that has failed: no other query is to blame.
     if (this.hasFailed) return;
     this.hasFailed = true;
     this.wasSkipped = true;
@@ -252,7 +252,7 @@ class Query extends Work {
   notSent(reason, detail) {
     if (reason === notSentReason.connectionGone) {
       if (detail === 0) this.isUnwritten = true;
-      // The Sync of its group comes or goes for all of them.
+      // For a member of a group, the group's Sync decides: it is sent or dropped for all of them.
       return this.group === undefined;
     }
     this.wasNotSent = true;
@@ -284,12 +284,12 @@ class Query extends Work {
     this.connection.onNotSent(this, ofUnsent([this]));
   }
 
-  /** @override @param {Query[]} queries gets those that the connection takes with it */
+  /** @override @param {Query[]} queries receives those that are lost with the connection */
   lost(queries) {
     queries.push(this);
   }
 
-  /** Ready to be sent a second time. */
+  /** Prepares it for being sent a second time. */
   reset() {
     this.group = undefined;
     this.statement = undefined;
@@ -307,7 +307,7 @@ class Query extends Work {
   }
 
   /**
-   * Its caller waits no longer; what still comes for it is discarded.
+   * Its caller no longer waits; what still comes for it is discarded.
    * @param {import('../base').QueryAbortedError} error
    */
   abandon(error) {
@@ -315,7 +315,7 @@ class Query extends Work {
     this.error ??= error;
   }
 
-  /** Never its values, which may be anybody's secrets. @param {Error} error */
+  /** Adds the text to an error; never the values, which may be secrets. @param {Error} error */
   tellText(error) {
     if (this.isTextInErrors) Object.assign(error, { query: this.text });
   }
@@ -328,8 +328,8 @@ class Query extends Work {
 }
 
 /**
- * @param {unknown} thrown by the parser of a value, perhaps the user's: never passed on as it is, since it may
- *   be anything, and be thrown again for others
+ * @param {unknown} thrown an exception of the parser of a value, perhaps the user's. It is never
+ *   passed on as it is: it may be anything, and may be thrown again for other queries
  */
 function parseError(thrown) {
   const message = messageOf(thrown);

@@ -15,7 +15,7 @@ class RowStream extends Readable {
 
   /**
    * @param {StreamedQuery} query that has not been submitted yet
-   * @param {number} batchSize rows that may wait for whoever reads
+   * @param {number} batchSize rows that may be buffered for the reader
    * @param {import('./streamed-query').GiveUp} giveUp
    */
   constructor(query, batchSize, giveUp) {
@@ -72,7 +72,7 @@ class RowStream extends Readable {
 
 /** @typedef {{ batchSize?: number, signal?: AbortSignal | null }} StreamOptions */
 
-/** Rows that wait for a reader, unless it says otherwise. */
+/** Rows that may be buffered, unless the caller says otherwise. */
 const BATCH_SIZE = 256;
 
 /**
@@ -86,7 +86,7 @@ function openStream(query, options, giveUp, start) {
   const { batchSize = BATCH_SIZE } = options ?? {};
   const isCount = Number.isInteger(batchSize) && batchSize > 0;
   if (!isCount) query.refusal ??= new ParameterError('batchSize must be a whole number, from 1 on');
-  // Before it is submitted there is nothing to be cancelled.
+  // It is not submitted then, so there is nothing to cancel.
   if (query.signal?.aborted) query.refusal ??= abortError(query.signal);
   const stream = new RowStream(query, isCount ? batchSize : BATCH_SIZE, giveUp);
   start();
@@ -97,7 +97,7 @@ function openStream(query, options, giveUp, start) {
 /** @param {AbortSignal} signal @param {RowStream} stream */
 function abortWith(signal, stream) {
   const forget = listen(signal, () => stream.onFailed(abortErrorInside(signal)));
-  // Rows that nobody has read yet outlast the query.
+  // Rows that were not read yet outlive the query.
   stream.once('close', forget);
 }
 

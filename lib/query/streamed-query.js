@@ -1,13 +1,13 @@
 'use strict';
 
-// A query whose rows are passed on as they come, with the server stopped while
-// nobody takes them. Used by row-stream.js and cursor.js.
+// A query whose rows are passed on as they come. While nobody takes them the server is stopped, by
+// back-pressure. Used by row-stream.js and cursor.js.
 
 const { afterDelivery, QueryAbortedError } = require('../base');
 const { Query } = require('./query');
 
 /**
- * Who takes the rows.
+ * Takes the rows.
  * @typedef {object} RowSink
  * @property {(rows: any[]) => void} onRows
  * @property {(error: Error) => void} onFailed a row has no JavaScript value, say; no others come
@@ -17,7 +17,7 @@ const { Query } = require('./query');
  */
 
 /**
- * Sinks that were forgotten in the middle of their rows: nobody can read the rest.
+ * Sinks that were garbage-collected in the middle of their rows: nobody can read the rest.
  * @type {FinalizationRegistry<{ query: StreamedQuery, giveUp: GiveUp }>}
  */
 const forgotten = new FinalizationRegistry(({ query, giveUp }) => query.stop(giveUp));
@@ -26,8 +26,8 @@ class StreamedQuery extends Query {
   /** @type {RowSink | undefined} */
   #sink = undefined;
   /**
-   * In its place while nothing is read: whoever wants more has the sink, and if nobody has it, the
-   * connection is not to be kept for it.
+   * Replaces #sink while reading is paused: a reader who wants more keeps the sink alive. If there
+   * is none, the connection must not be kept for the query.
    * @type {WeakRef<RowSink> | undefined}
    */
   #weakSink = undefined;
@@ -49,12 +49,12 @@ class StreamedQuery extends Query {
     const wasReadable = this.error === undefined;
     super.addRows(...parameters);
     const { error, result } = this;
-    // The rest is not worth waiting for.
+    // The rest need not be waited for.
     if (wasReadable && error !== undefined) afterDelivery(() => this.sink?.onFailed(error));
     if (result === undefined || result.rows.length === 0) return;
     const { rows } = result;
     result.rows = [];
-    // A listener may send something, which must not be in the middle of a delivery.
+    // A listener may send a query, which must not happen in the middle of a delivery.
     if (!this.isSettled) afterDelivery(() => this.sink?.onRows(rows));
   }
 
@@ -88,12 +88,12 @@ class StreamedQuery extends Query {
     this.#weakSink = undefined;
   }
 
-  /** Somebody may still take rows: it may not end before. */
+  /** Whether rows may still be taken, so that a transaction must not end yet. */
   get isOpen() {
     return !this.isSettled && this.sink !== undefined;
   }
 
-  /** @param {Error} error for whoever takes the rows */
+  /** @param {Error} error for the sink */
   interrupt(error) {
     this.sink?.onFailed(error);
   }
@@ -101,7 +101,7 @@ class StreamedQuery extends Query {
   /** Stops the server, as soon as the network's buffers are full. */
   pause() {
     if (!this.#isReading || this.connection === undefined || this.isSettled) return;
-    // A listener has stopped it in the middle of the rows: what is left must be read to be discarded.
+    // A listener has stopped it in the middle of the rows: the rest must be read to be discarded.
     if (this.wasStopped) return;
     this.#isReading = false;
     if (this.#sink !== undefined) this.#weakSink = new WeakRef(this.#sink);
@@ -117,7 +117,7 @@ class StreamedQuery extends Query {
   }
 
   /**
-   * Nobody wants the rest.
+   * The reader does not want the rest.
    * @param {GiveUp} giveUp
    */
   stop(giveUp) {

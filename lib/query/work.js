@@ -1,39 +1,40 @@
 'use strict';
 
-// What a caller has asked for and is told by one promise: a query, or a batch of them. Here it is settled: once,
-// and every rejection names a line of the caller's (caller-stack.js). Extended by query.js and batch.js.
+// What a caller has requested and is told by one promise: a query, or a batch. It is settled here,
+// once, and every rejection names a line of the caller's code (caller-stack.js). Extended by
+// query.js and batch.js.
 
 const { rejection } = require('../base');
 const { SlotEntry } = require('../native');
 
 /**
- * When a caller gives up.
+ * When the caller stops waiting.
  * @typedef {{ signal?: AbortSignal | null, timeoutMillis?: number }} Limits
  *
  * @typedef {(error: any, result?: any) => void} Callback
  *
- * What those who watch a query want to know of the connection that it is sent on.
+ * What observers of a query need to know of the connection that it is sent on.
  * @typedef {{ processID: number, load: { sent: number } }} Carrier
  *
  * @typedef {object} QueryObserver
  * @property {(connection: Carrier) => void} sent
  * @property {(result: any, error?: Error) => void} settled in the middle of a delivery
- * @property {QueryObserver} [next] is told by this one
+ * @property {QueryObserver} [next] an observer that this one informs
  */
 
 class Work extends SlotEntry {
   isSettled = false;
-  /** The call that it was made by has not returned. */
+  /** Whether the call that it was made by has not returned. */
   isInCall = false;
-  /** Its failure is not to count as unhandled. */
+  /** Whether its failure must not count as an unhandled rejection. */
   isToldElsewhere = false;
   /** @type {import('../base').CallSite | undefined} */
   callSite = undefined;
   /** @type {Callback | undefined} */
   callback = undefined;
-  /** @type {QueryObserver | undefined} while somebody listens */
+  /** @type {QueryObserver | undefined} set while the channel has subscribers */
   trace = undefined;
-  /** Why it is not to be sent at all. @type {Error | undefined} */
+  /** Why it must not be sent at all. @type {Error | undefined} */
   refusal = undefined;
   /** @type {AbortSignal | undefined} */
   signal = undefined;
@@ -79,7 +80,7 @@ class Work extends SlotEntry {
     this.trace?.settled(undefined, error);
   }
 
-  /** The promise first, so that nothing that follows can leave it pending. @param {any} outcome */
+  /** The promise first: nothing that follows can leave it pending. @param {any} outcome */
   #settle(outcome) {
     this.isSettled = true;
     /** @type {(value: any) => void} */ (this.settle)(outcome);

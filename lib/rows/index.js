@@ -1,7 +1,7 @@
 'use strict';
 
-// Rows from the cells that the addon has decoded, with the parsers of pg-types (types/), and the other way: the
-// texts of values.
+// Rows from the cells that the addon has decoded, with the parsers of pg-types (types/); and the
+// other way, the texts of values that are sent.
 
 const { Result } = require('./result');
 const { Field, Shape, textParsers } = require('./row-builder');

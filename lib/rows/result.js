@@ -1,7 +1,8 @@
 'use strict';
 
-// What a query resolves to, with the properties of `pg`'s Result, and the methods by which those who
-// get the protocol's messages (pg-cursor, Query of `pg`) fill it themselves. A leaf.
+// What a query resolves to, with the properties of `pg`'s Result, and the methods by which
+// receivers of the protocol's messages (pg-cursor, `pg`'s Query) fill it themselves. Made by
+// query/query.js and pg/query.js.
 
 const { types } = require('./types');
 
@@ -25,7 +26,7 @@ class Field {
     this.dataTypeID = dataTypeID;
     this.dataTypeSize = dataTypeSize;
     this.dataTypeModifier = dataTypeModifier;
-    /** What parsers get; how the value travelled is the driver's own affair. */
+    /** What parsers get. In which format the value was sent is internal. */
     this.format = 'text';
     Object.freeze(this);
   }
@@ -34,7 +35,7 @@ class Field {
 /** As `pg` reads a command tag: a word, then "oid rows" or "rows". */
 const TAG = /^([A-Za-z]+)(?: (\d+))?(?: (\d+))?/;
 
-/** Of a Result that is filled by messages: parsers by column; `_types`, where they come from. */
+/** For a Result that is filled by messages: the parsers by column. They come from `_types`. */
 const PARSERS = Symbol('parsers');
 
 /** @typedef {(value: any) => any} Parser */
@@ -42,7 +43,8 @@ const PARSERS = Symbol('parsers');
 class Result {
   /**
    * @param {'array' | boolean | null} [rowMode] whether rows are arrays
-   * @param {{ getTypeParser: (oid: number, format?: any) => Parser }} [parserSource] for addFields()
+   * @param {{ getTypeParser: (oid: number, format?: any) => Parser }} [parserSource] for
+   *   addFields()
    */
   constructor(rowMode, parserSource) {
     /** @type {string | null} first word of the command tag */

@@ -1,10 +1,9 @@
 'use strict';
 
-// Builds rows from the cells of a delivery. A Shape is what the addon announces
-// once: names, types and kinds of cells. For each shape, row mode and set of
-// parsers one function is generated, whose loop makes all objects with one
-// hidden class; where code generation from strings is disallowed, a plain loop
-// does the same. Called by delivery.js.
+// Builds rows from the cells of a delivery. A Shape is what the addon announces once: names, types
+// and kinds of cells. For each shape, row mode and set of parsers one function is generated, whose
+// loop makes all objects with one hidden class. Where code generation from strings is disallowed, a
+// plain loop does the same. Shapes are made by delivery.js, their builders called by query.js.
 
 const {
   cellKind,
@@ -52,7 +51,7 @@ const DATE_OIDS = new Set([1082, 1114, 1184]);
 const MILLIS_PER_DAY = 86400000;
 /** The last millisecond of a Date. */
 const MAX_MILLIS = 8.64e15;
-/** After so many years the calendar repeats itself. */
+/** After this many years the calendar repeats itself. */
 const CALENDAR_CYCLE_YEARS = 400;
 const CALENDAR_CYCLE_MILLIS = 146097 * MILLIS_PER_DAY;
 
@@ -65,7 +64,7 @@ const canGenerateCode = (() => {
 })();
 
 /**
- * A time without a zone is meant in the process's own zone, as in `pg`.
+ * A time without a time zone is in the process's own time zone, as in `pg`.
  * @param {number} millis the local fields, as if they were UTC
  * @returns {Date | number} a number for infinity
  */
@@ -84,7 +83,7 @@ function toLocalDate(millis) {
     utc.getUTCSeconds(),
     utc.getUTCMilliseconds(),
   );
-  // The constructor takes 0 to 99 for 1900 to 1999.
+  // The constructor takes 0 to 99 as 1900 to 1999.
   if (year >= 0 && year < 100) date.setFullYear(year);
   return date;
 }
@@ -213,7 +212,7 @@ class Shape {
 
   /**
    * @param {TypeSource} types
-   * @returns {boolean} whether a parser that is not pg-types' own wants one of the columns
+   * @returns {boolean} whether a column has a parser that is not pg-types' own
    */
   hasCustomParser(types) {
     return this.fields.some(
@@ -242,8 +241,8 @@ class Shape {
     const parsers = this.fields.map((field, index) =>
       this.kinds[index] === cellKind.text ? findParser(field.dataTypeID, types, int8) : null,
     );
-    // A foreign object of parsers may change without telling anybody: it is asked each time, and
-    // not worth generated code.
+    // An object of parsers that is not the driver's may change without notice: it is asked each
+    // time, and not worth generated code.
     const isStable =
       types === defaultTypes ||
       types === ownTypes ||
@@ -322,7 +321,7 @@ return function build(rows, cells, chunk, cell, count) {
  * @param {number} oid
  * @param {TypeSource} types
  * @param {Int8} int8
- * @returns {Parser | null} null where the text is the value
+ * @returns {Parser | null} null if the text is the value
  */
 function findParser(oid, types, int8) {
   const parser = types.getTypeParser(oid, 'text');
@@ -340,7 +339,7 @@ function findParser(oid, types, int8) {
 }
 
 /**
- * The parsers of a client for those who parse by themselves.
+ * The parsers of a client, for submittables, which parse texts themselves.
  * @param {{ types: TypeSource, int8: Int8 }} defaults
  * @returns {TypeSource}
  */
@@ -349,8 +348,8 @@ function textParsers({ types, int8 }) {
 }
 
 /**
- * pg-types goes by Date.UTC(), which takes the year 1 BC for 1900 and so lacks
- * its leap day. In binary format there is no such gap, and both must agree.
+ * pg-types uses Date.UTC(), which takes the year 1 BC for 1900 and so lacks its leap day. The
+ * binary format has no such gap, and both must agree.
  * @param {string} text
  * @param {Parser} parser
  */
@@ -366,7 +365,7 @@ function parseSafeInteger(text) {
 }
 
 /**
- * A column's name comes from the server: quoted, and never the prototype.
+ * A column's name comes from the server: it is quoted, and never sets the prototype.
  * @param {string} name
  */
 function propertySource(name) {

@@ -1,33 +1,32 @@
 'use strict';
 
-// The prepared statements of one connection: by SQL text, bounded in number and
-// in length, least recently used out first. It only keeps the books; Parse,
-// Execute and Close are written by connection.js. Statement ids are never used
-// twice.
+// The prepared statements of one connection, by SQL text, limited in number and in length; the
+// least recently used are evicted first. It only keeps the list: command-writer.js writes Parse and
+// Execute, prepared-statements.js Close. Statement ids are never used twice.
 
 /** One prepared statement. */
 class Statement {
-  /** The Parse has been answered. */
+  /** Whether the Parse has been answered. */
   isReady = false;
-  /** The cache has given it up. */
+  /** Whether it has left the cache. */
   isRetired = false;
-  /** Its Close has been sent, or it never came to be. */
+  /** Whether its Close was sent, or it never came to be. */
   isClosed = false;
-  /** What it was prepared under: the registry's number, its text's, its connection's. */
+  /** The epochs that it was prepared in: the registry's, its text's, its connection's. */
   schemaEpoch = -1;
   epoch = -1;
   sessionEpoch = -1;
-  /** When it was last used, and when it is too old (performance.now()). */
+  /** When it was last used, and when it becomes too old (performance.now()). */
   usedAt = 0;
   renewAt = Infinity;
-  /** Executions in flight: it must not be closed. */
+  /** Executions in flight: while there are any, it must not be closed. */
   users = 0;
   lastUsed = 0;
-  /** Whose Parse is under way in a batch, which fails with it. @type {object | undefined} */
+  /** The batch that its Parse is under way in, and fails with. @type {object | undefined} */
   batch = undefined;
   /** @type {import('../rows').Shape | undefined} columns, once it has returned rows */
   shape = undefined;
-  /** Flags of an execution under the default types, and the epoch of those. */
+  /** The flags of an execution with the default types, and the epoch of those. */
   flags = 0;
   flagsEpoch = -1;
 
@@ -80,8 +79,7 @@ class StatementCache {
   }
 
   /**
-   * Takes out what has not been used for the longest time, until the text has
-   * room or all others are in use.
+   * Evicts the least recently used statements until the text has room, or all others are in use.
    * @param {string} text
    * @returns {Statement[]} to be closed on the server
    */
@@ -126,12 +124,12 @@ class StatementCache {
     this.#length -= statement.text.length;
   }
 
-  /** In which form their rows are asked for is to be decided anew. */
+  /** The format of their rows must be decided again. */
   forgetFlags() {
     for (const statement of this.#statements.values()) statement.flagsEpoch = -1;
   }
 
-  /** @returns {Statement[]} all of them, which are forgotten */
+  /** @returns {Statement[]} all of them; the cache is empty then */
   clear() {
     const all = [...this.#statements.values()];
     for (const statement of all) statement.isRetired = true;

@@ -1,12 +1,13 @@
 'use strict';
 
-// Says what an SQL text may be run on: a shared connection, such a connection but without
-// neighbours in its pipeline, or an exclusive connection only. Called once for each text, when
-// registry.js first sees it.
+// Says where an SQL text may run: on a shared connection, on a shared connection without neighbours
+// in its pipeline, or on an exclusive connection only. Called once for each text, when registry.js
+// first sees it.
 //
-// It goes by the leading keywords, and for what these cannot tell by what session-state.js finds. What
-// is surely left behind in the session is refused; what only may be runs alone, and the session is
-// reset after it. What functions and procedures do inside is not seen.
+// It goes by the leading keywords and, where these cannot tell, by what session-state.js finds. A
+// statement that certainly leaves something behind in the session is refused on a shared
+// connection. One that may do so runs alone, and the session is reset after it. What functions and
+// procedures do inside is not seen.
 
 const { Scanner, readCopyTarget } = require('./scanner');
 const {
@@ -17,10 +18,10 @@ const {
 } = require('./session-state');
 
 /**
- * What may run where:
+ * Where statements may run:
  * - plain: on a shared connection, among neighbours
- * - alone: on a shared connection without neighbours (long by nature, strong locks, or no
- *   transaction block allowed)
+ * - alone: on a shared connection without neighbours (long by nature, strong locks, or not allowed
+ *   in a transaction block)
  * - transaction, session, copy: on an exclusive connection only, since it opens or ends a
  *   transaction, leaves something behind in the session, or speaks the COPY protocol
  * @typedef {'plain' | 'alone' | 'transaction' | 'session' | 'copy'} Kind
@@ -30,16 +31,16 @@ const {
  * @typedef {object} StatementClass
  * @property {Kind} kind
  * @property {string} keyword the leading keyword(s) in upper case, '' for an empty statement
- * @property {string | null} refusal what to tell someone who tries it on a shared connection
- * @property {boolean} touchesSession it may leave something behind in the session
- * @property {boolean} outlastsRollback it takes, or may take, what no rollback gives back: locks of the session,
- *   connections of dblink
+ * @property {string | null} refusal what to tell a caller who tries it on a shared connection
+ * @property {boolean} touchesSession whether it may leave something behind in the session
+ * @property {boolean} outlastsRollback whether it takes, or may take, what no rollback gives back:
+ *   session locks, connections of dblink
  */
 
 const EXCLUSIVE =
   'Use pool.connect() to get a client of your own, run it there, and release() that client';
 
-/** Why a family of statements is refused, and what to call instead. */
+/** Why a family of statements is refused, and what to use instead. */
 const REASONS = {
   transaction: {
     why: 'the statements of other callers would become part of the transaction',
@@ -86,7 +87,7 @@ function define(kind, keyword, reason, what = keyword) {
   return Object.freeze({ kind, keyword, refusal, touchesSession, outlastsRollback });
 }
 
-/** The same, and the session is to be reset after it. @param {StatementClass} statementClass */
+/** The same, with a reset of the session after it. @param {StatementClass} statementClass */
 function touching(statementClass) {
   return Object.freeze({ ...statementClass, touchesSession: true, outlastsRollback: true });
 }
@@ -104,7 +105,7 @@ const ALONE = [
   ...['VACUUM'],
 ];
 
-/** Classes by the first keyword; SECOND_LOOK has the last word about some of them. */
+/** Classes by the first keyword. For some of them SECOND_LOOK may choose another one. */
 const BY_KEYWORD = new Map(
   [
     ...PLAIN.map((keyword) => define('plain', keyword)),
@@ -139,7 +140,7 @@ const SET_LOCAL = define('transaction', 'SET LOCAL', 'transactionOnly');
 const SET_TRANSACTION = define('transaction', 'SET TRANSACTION', 'transactionOnly');
 const SET_CONSTRAINTS = define('transaction', 'SET CONSTRAINTS', 'transactionOnly');
 const PREPARE_TRANSACTION = define('transaction', 'PREPARE TRANSACTION', 'transaction');
-// These two finish what another session prepared, and no transaction block may be open.
+// These two finish what another session prepared, and must not run in a transaction block.
 const COMMIT_PREPARED = define('alone', 'COMMIT PREPARED');
 const ROLLBACK_PREPARED = define('alone', 'ROLLBACK PREPARED');
 const CREATE_TEMPORARY = define('session', 'CREATE TEMPORARY', 'temporary');
@@ -148,7 +149,7 @@ const COPY_TOUCHING = touching(
   define('copy', 'COPY', 'copy', 'COPY FROM STDIN and COPY TO STDOUT'),
 );
 
-/** Classes of plain statements by what their text holds. */
+/** Classes of plain statements by what was found in their text. */
 const BY_FINDING = {
   advisory: perPlainKeyword((keyword) =>
     define('session', keyword, 'advisory', 'a session advisory lock'),
@@ -166,12 +167,12 @@ const BY_FINDING = {
   maybe: perPlainKeyword((keyword) => touching(define('alone', keyword))),
 };
 
-/** Of statements that run alone anyway. */
+/** The same for statements that run alone anyway. */
 const ALONE_TOUCHING = new Map(
   ALONE.map((keyword) => [keyword, touching(define('alone', keyword))]),
 );
 
-/** EXPLAIN ANALYZE of such. @type {Map<StatementClass, StatementClass>} */
+/** EXPLAIN ANALYZE of these. @type {Map<StatementClass, StatementClass>} */
 const EXPLAINED = new Map();
 
 /** @param {(keyword: string) => StatementClass} make */
@@ -183,12 +184,12 @@ function perPlainKeyword(make) {
 function isServerSideCopy(scanner) {
   scanner.end = Math.min(scanner.end, scanner.position + SCAN_LIMIT);
   const { target } = readCopyTarget(scanner);
-  // A file's name is a literal.
+  // The name of a file is a literal.
   return target === "'" || target === 'PROGRAM';
 }
 
 /**
- * Without ANALYZE nothing of it runs.
+ * Without ANALYZE the statement that is explained does not run.
  * @param {Scanner} scanner behind EXPLAIN
  * @returns {StatementClass | null}
  */
@@ -197,7 +198,7 @@ function classifyExplained(scanner) {
   let { position } = scanner;
   let token = scanner.next();
   if (token === '(') {
-    // Options, or the query itself, which begins with a keyword that is no option.
+    // Options, or the query itself, which begins with a keyword that is not an option.
     while (token !== '' && token !== ')') {
       token = scanner.nextName();
       if (/^ANALY[SZ]E$/.test(token)) isRun = true;
@@ -239,7 +240,7 @@ function classifyCopy(scanner) {
 }
 
 /**
- * Second looks, for keywords that do not decide by themselves; null leaves it at the first.
+ * Second looks, for keywords that do not decide by themselves; null keeps the first result.
  * @type {Record<string, (scanner: Scanner) => StatementClass | null>}
  */
 const SECOND_LOOK = {
@@ -258,9 +259,9 @@ const SECOND_LOOK = {
 };
 
 /**
- * Only the first statement of a text is judged: the extended protocol takes no second one. Never
- * throws; what it does not know is plain, and the server has the last word. What functions do inside
- * is not seen.
+ * Only the first statement of a text is classified: the extended protocol takes no second one.
+ * Never throws. An unknown statement is plain, and the server decides about it. What functions do
+ * inside is not seen.
  * @param {string} text
  * @returns {StatementClass} frozen, and the same object for the same keywords
  */

@@ -1,37 +1,40 @@
 'use strict';
 
-// What an error says of the prepared statement that was executed: whether it may be out of date, and
-// whether the server raised the error before anything ran. And what callers are told of it, who do not know
-// that there is one. By fields that the server does not translate, or by what all translations share. Called
-// by prepared-statements.js and query.js.
+// What an error says about the prepared statement that was executed: whether it may be out of date,
+// and whether the server raised the error before anything ran. Judged by fields that the server
+// does not translate, or by what all translations have in common. And what callers are told of an
+// error, as they do not know that there is a prepared statement. Called by prepared-statements.js
+// and query.js.
 
 const { DatabaseError } = require('../base');
 
-/** What the server says of an OID that it does not know any more. */
+/** What the server reports for an OID that no longer exists. */
 const INTERNAL_ERROR = 'XX000';
-/** Routines that know nothing of a type. */
+/** Routines that look up a type by its OID. */
 const TYPE_LOOKUPS = new Set(['getTypeInputInfo', 'getTypeBinaryInputInfo']);
 
 /**
- * "unnamed portal parameter $1 = '...'", the whole context of an error of Bind since PostgreSQL 13. That of
- * an execution, "unnamed portal with parameters: $1 = '5'", has a colon in each language.
+ * "unnamed portal parameter $1 = '...'", the whole context of an error of Bind since PostgreSQL 13.
+ * The context of an execution, "unnamed portal with parameters: $1 = '5'", has a colon in each
+ * language.
  */
 const OF_PARAMETER = /^[^\n"':：$=]*\$\d+[^\n"':：$=]*(?:= '(?:[^']|'')*')?$/;
 /**
- * That one, which stands there if `log_parameter_max_length_on_error` is set. The innermost context comes
- * first: in front of it there would be the function that has failed.
+ * The latter, which is there if `log_parameter_max_length_on_error` is set. The innermost context
+ * comes first: a function that has failed would be in front of it.
  */
 const OF_PORTAL = /^[^\n"'$=]*[:：] (?:« )?\$1 = /;
 
 /**
- * SQLSTATEs that only an execution ends in, whatever types its parameters have. Exempting is the list: what is
- * not known costs a Parse.
+ * SQLSTATEs that come only from an execution, whatever the types of its parameters are. The list
+ * makes exceptions: a code that is not in it costs a Parse.
  */
 const OF_EXECUTION = /^(?:08|21|22012|23|25|26|40|42501|53|54|55|57|58|P0)/;
 
 /**
- * The type of a parameter was dropped, perhaps to be made anew under its name: a prepared statement
- * knows it by its OID. Bind finds that out, so that nothing ran; its context is the parameter alone.
+ * The type of a parameter was dropped, and perhaps created again under its name: a prepared
+ * statement knows it by its OID. Bind finds that out, so nothing ran; the context is the parameter
+ * alone.
  * @param {DatabaseError} error
  */
 function isOfDroppedType({ code, routine, where }) {
@@ -39,19 +42,22 @@ function isOfDroppedType({ code, routine, where }) {
   return where === undefined || OF_PARAMETER.test(where);
 }
 
-/** @param {DatabaseError} error @returns {boolean} whether it is not from inside a function */
+/**
+ * @param {DatabaseError} error
+ * @returns {boolean} whether it does not come from inside a function
+ */
 function isOfPortal({ where }) {
   return where === undefined || OF_PORTAL.test(where);
 }
 
-/** Its result has other columns now. @param {DatabaseError} error */
+/** The result has other columns now. @param {DatabaseError} error */
 function isOfChangedResult(error) {
   return error.code === '0A000' && error.routine === 'RevalidateCachedQuery' && isOfPortal(error);
 }
 
 /**
- * A parameter does not fit its type: the value is wrong, or the type is not that any more. Bind finds it out, so
- * that nothing ran.
+ * A parameter does not fit its type: the value is wrong, or the type has changed. Bind finds that
+ * out, so nothing ran.
  * @param {DatabaseError} error
  */
 function isOfParameter({ where }) {
@@ -59,8 +65,9 @@ function isOfParameter({ where }) {
 }
 
 /**
- * A text that was parsed before does not fit the tables any more: Bind has analysed it anew, and no value has a part
- * in that. What the executor says of a place in the text, as it starts, is 0A000.
+ * A text that was parsed before does not fit the tables any more. Bind has analysed it again, and
+ * no value plays a part in that. An error with a position that the executor raises as it starts is
+ * 0A000.
  * @param {DatabaseError} error
  * @param {import('./registry').StatementInfo} info
  */
@@ -75,12 +82,12 @@ function isOfExecution({ code }) {
   return OF_EXECUTION.test(String(code));
 }
 
-/** As the addon makes them. */
+/** Statement names, as the addon makes them. */
 const OWN_NAME = /pgc_[a-z2-7]{10}_\d+/g;
 
 /**
- * The server's error. Not as many values as the text has parameters is told as in `pg`, which prepares only what
- * the caller names.
+ * The server's error. A wrong number of values is reported as in `pg`, which prepares only what the
+ * caller names.
  * @param {Readonly<Record<string, string>>} fields by field code
  * @param {{ name: string | undefined, parameters: readonly unknown[] }} query
  */
@@ -89,7 +96,7 @@ function toDatabaseError(fields, { name = '', parameters }) {
   if (code !== '08P01' || routine !== 'exec_bind_message') return new DatabaseError(fields);
   const error = new DatabaseError({ ...fields, M: message.replace(OWN_NAME, () => name) });
   const given = parameters.length;
-  // In which order they stand depends on the language.
+  // Their order depends on the language.
   const counts = message.replace(OWN_NAME, '').match(/\d+/g)?.map(Number) ?? [];
   if (counts.length === 2 && counts.includes(given)) {
     error.hint ??= countAdvice(given, counts[0] + counts[1] - given);

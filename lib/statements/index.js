@@ -1,7 +1,8 @@
 'use strict';
 
-// What is known of an SQL text: what it does (class.js), what it leaves behind in the session or outlasts a
-// rollback, what it does to the schema, and what errors say of it. The server is not asked here.
+// What is known of an SQL text: what it does (class.js), what it leaves behind in the session, what
+// of it a rollback does not undo, what it does to the schema, and what errors say about it. The
+// server is not asked here.
 
 const { StatementCache } = require('./cache');
 const { classifyStatement } = require('./class');

@@ -1,16 +1,15 @@
 'use strict';
 
-// Whether a statement that only returns rows can be trusted to do nothing else:
-// a function may do anything, and only for those of PostgreSQL itself it is known.
-// In a Sync group the next member would notice, for instance a setting of the
-// transaction. Called by registry.js.
+// Whether a statement that only returns rows can be trusted to do nothing else. A function may do
+// anything, and only of PostgreSQL's own functions it is known what they do. In a Sync group the
+// next member would notice, for instance a setting of the transaction. Called by registry.js.
 
 const { Scanner } = require('./scanner');
 
 /** Longer texts are not worth reading. */
 const SCAN_LIMIT = 16 * 1024;
 
-/** Functions of pg_catalog that change nothing (nextval() aside, which no transaction takes back). */
+/** Functions of pg_catalog that change nothing (apart from nextval(), which no rollback undoes). */
 const FUNCTIONS = new Set(
   `ABS ACOS AGE ARRAY_AGG ARRAY_APPEND ARRAY_CAT ARRAY_DIMS ARRAY_LENGTH ARRAY_LOWER ARRAY_NDIMS
   ARRAY_POSITION ARRAY_POSITIONS ARRAY_PREPEND ARRAY_REMOVE ARRAY_REPLACE ARRAY_TO_JSON
@@ -42,7 +41,7 @@ const FUNCTIONS = new Set(
   UPPER_INF VAR_POP VAR_SAMP VARIANCE VERSION WEBSEARCH_TO_TSQUERY WIDTH_BUCKET`.split(/\s+/),
 );
 
-/** Words before a parenthesis that are no functions, or whose functions are the grammar's own. */
+/** Words before a parenthesis that are not functions, or whose functions belong to the grammar. */
 const WORDS = new Set(
   `ALL AND ANY ARRAY AS BETWEEN BIT BY CASE CAST CHAR CHARACTER COALESCE CUBE DATE DECIMAL DISTINCT
   ELSE EXCEPT EXISTS EXTRACT FETCH FILTER FLOAT FROM GREATEST GROUPING HAVING ILIKE IN INNER INTERSECT
@@ -53,16 +52,19 @@ const WORDS = new Set(
   ),
 );
 
-/** All names of the lists. */
+/** All names on the two lists. */
 const KNOWN_NAMES = [...FUNCTIONS, ...WORDS];
 
 /**
- * What names mean in a database, besides what PostgreSQL itself gives them; in upper case.
+ * What names mean in a database, besides their meaning in PostgreSQL itself; in upper case.
  * @typedef {object} CatalogNames
- * @property {boolean} isStrange what is called without a name, by operators and casts, cannot be trusted either
- * @property {ReadonlySet<string>} calls of functions that hide those of our list
- * @property {ReadonlySet<string>} attributes of functions that `t.f` may call, and that are not known
- * @property {ReadonlySet<string>} relations that are more than they seem
+ * @property {boolean} isStrange whether operators and casts, which call functions without naming
+ *   them, cannot be trusted either
+ * @property {ReadonlySet<string>} calls names of functions that hide one on our list
+ * @property {ReadonlySet<string>} attributes names of functions that `t.f` may call, and that are
+ *   not known
+ * @property {ReadonlySet<string>} relations names of relations that do more when they are read, or
+ *   whose locks depend on values
  */
 
 /** @type {CatalogNames} */
@@ -73,7 +75,7 @@ const NO_NAMES = {
   relations: new Set(),
 };
 
-/** NAMEDATALEN: PostgreSQL takes the beginning of a longer name, in bytes. */
+/** NAMEDATALEN: PostgreSQL truncates a longer name, by bytes. */
 const NAME_LIMIT = 63;
 const MAX_BYTES_OF_UNIT = 3;
 
@@ -82,18 +84,18 @@ function isName(token) {
   return token === '"' || /^[^\W\d]|^[^ -~]/.test(token);
 }
 
-/** @param {string} name that PostgreSQL may cut */
+/** @param {string} name that PostgreSQL may truncate */
 function mayBeCut(name) {
   if (name.length >= NAME_LIMIT) return true;
   return name.length * MAX_BYTES_OF_UNIT >= NAME_LIMIT && /[^ -~]/.test(name);
 }
 
 /**
- * Whether the text of a read calls what is known to do nothing else, and reads what takes the same
- * locks each time.
+ * Whether the text of a read calls only functions that are known to do nothing else, and reads only
+ * relations that take the same locks each time.
  * @param {string} text of a statement whose command tag is SELECT
- * @param {CatalogNames} [names] of the database; without them those that it gives another meaning,
- *   and what is behind views, operators and casts, are not seen
+ * @param {CatalogNames} [names] of the database. Without them, names that mean something else there
+ *   are not seen, nor what is behind views, operators and casts
  */
 function callsKnownFunctionsOnly(text, names = NO_NAMES) {
   if (text.length > SCAN_LIMIT || names.isStrange) return false;
@@ -113,7 +115,7 @@ function callsKnownFunctionsOnly(text, names = NO_NAMES) {
     beforePrevious = previous;
     previous = token;
   }
-  // Names written as U&"…", and literals that may end elsewhere.
+  // In doubt: names written as U&"…", and literals that may end elsewhere.
   return !scanner.isDoubtful;
 }
 

@@ -1,9 +1,8 @@
 'use strict';
 
-// What is known of an SQL text, whatever connection it runs on: its class, how
-// often it was used, how long it takes, and what was learned of the schema. One
-// for each pool or lone client, kept bounded. Called by client.js and pool.js;
-// cache.js holds what one connection has prepared.
+// What is known of an SQL text, whatever connection it runs on: its class, how often it was used,
+// how long it takes, and what was learned about the schema. Limited in size. Each pool makes one,
+// and each client without a pool; cache.js has what one connection has prepared.
 
 const { classifyStatement } = require('./class');
 const { callsKnownFunctionsOnly } = require('./known-functions');
@@ -13,22 +12,25 @@ const { isTransactional } = require('./transactional');
 
 const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
-/** A program does not have more statements of its own: the others are made of values. */
+/** A program does not have more statements of its own; the others are assembled from values. */
 const MAX_UNTRIED = 256;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
 
-/** After it has failed, which it may do again. */
+/** How often a text is sent alone after it has failed in a group, which it may do again. */
 const USES_ALONE = 64;
 
-/** What others in the same transaction would notice, or swallow. */
+/**
+ * What other queries in the same transaction would notice, or what would be merged with theirs
+ * (equal notifications).
+ */
 const IS_NOTICED = /\b(?:set_config|pg_notify)\b/i;
 
 const NAMES_FORMAT = /\b(?:datestyle|extra_float_digits)\b/i;
 const CHANGES_FLOATS = /\b(?:extra_float_digits|reset|discard|role|authorization)\b/i;
 const RESETS = /\b(?:reset|discard|default)\b/i;
 
-/** In a statement that only reads, these stand in names and literals at most. */
+/** In a statement that only reads, these words can occur only in names and literals. */
 const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
 /**
@@ -37,8 +39,8 @@ const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
  * @property {import('./known-functions').CatalogNames | undefined} names
  * @property {() => void} onSchemaChange
  *
- * What a statement does to tables, as its command tag told: 'other' is not one
- * of the five that everybody uses. For 'read' that goes by its text, too: see onlyReads().
+ * What a statement does to tables, according to its command tag: 'other' is a tag that is not one
+ * of the five in EFFECTS. For 'read' the text counts, too: see onlyReads().
  * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
  */
 
@@ -58,72 +60,87 @@ class StatementInfo {
   /** @param {string} text @param {number} [epoch] */
   constructor(text, epoch = 0) {
     this.text = text;
-    /** What was prepared of it under another number is given up: an error has cast doubt on it. */
+    /** What was prepared of it in another epoch is dropped: an error has cast doubt on it. */
     this.epoch = epoch;
     this.class = classifyStatement(text);
     const { texts, isSure } = readStatements(text);
-    /** More than one, which only the simple protocol takes. */
+    /** Whether it has more than one statement, which only the simple protocol takes. */
     this.isSeveral = texts.length > 1;
-    /** The server may find other statements in it than are found here. */
+    /** Whether the server may find other statements in it than are found here. */
     this.isDoubtful = this.isSeveral && !isSure;
     const classes = this.isSeveral ? texts.map(classifyStatement) : [this.class];
     this.touchesSession = this.isDoubtful || classes.some(({ touchesSession }) => touchesSession);
-    /** The COPY protocol would come in the middle. */
+    /**
+     * Whether there is a COPY among several statements, whose protocol would come in the middle.
+     */
     this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
     this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
     this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
-    /** The session may write values otherwise behind it, floats among them (session-formats.js). */
+    /**
+     * Whether the session may write values differently behind it, floats among them
+     * (session-formats.js).
+     */
     this.changesFormats = this.touchesSession || NAMES_FORMAT.test(text);
     this.changesFloats = this.changesFormats && CHANGES_FLOATS.test(text);
-    /** What the session began with may be back behind it. */
+    /** Whether the settings that the session began with may be back behind it. */
     this.resetsFormats = this.touchesSession && RESETS.test(text);
     this.uses = 0;
-    /** It has never succeeded, and may never: its callers are noted, which costs more than the query itself. */
+    /**
+     * Whether it has never succeeded, and may never. Its callers are recorded then, which costs
+     * more than the query itself.
+     */
     this.isUntried = false;
-    /** It takes all prepared statements away. */
+    /** Whether it drops all prepared statements. */
     this.dropsStatements =
       /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
-    /** What is sent behind it may not execute what was prepared before it. */
+    /** Whether queries sent behind it must not execute what was prepared before it. */
     this.isWatched =
       this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
-    /** Parts of it may be committed though it fails, or does not come to its end. */
+    /** Whether parts of it may be committed although it fails, or does not come to its end. */
     this.mayCommitInside =
       this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
-    /** Locks of the session are no part of a transaction. */
+    /** Whether it takes what no rollback gives back, such as session locks. */
     this.outlastsRollback = classes.some(({ outlastsRollback }) => outlastsRollback);
-    /** Parts of it may last though it fails, or its transaction is never committed. */
+    /** Whether parts of it may last although it fails, or its transaction is never committed. */
     this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
-    /** What it costs the server, in ms; -1 while unknown. */
+    /** What it costs the server on average, in ms; -1 while unknown. */
     this.averageMillis = -1;
     /** @type {Effect} */
     this.effect = 'unknown';
-    /** By which names of the catalog it was judged last, and how. @type {import('./known-functions').CatalogNames | undefined} */
+    /**
+     * The names of the catalog by which `isHarmless` was decided last.
+     * @type {import('./known-functions').CatalogNames | undefined}
+     */
     this.judgedBy = undefined;
     this.isHarmless = false;
     /** Rows of its last result. */
     this.rows = 0;
-    /** The server has told right how many they were, which not every engine does. */
+    /** Whether the server has reported their number correctly, which not every engine does. */
     this.isCounted = false;
-    /** So many of its next uses get no company in their Sync. */
+    /** How many of its next uses have a Sync of their own. */
     this.usesAlone = 0;
-    /** Prepared, it has the same columns each time, or fails. */
+    /** Whether it has the same columns each time when it is prepared, or fails. */
     this.keepsColumns = PLANNED.has(this.class.keyword);
-    /** A pooler executes something older for it. */
+    /** Set if a pooler executes an older statement in its place. */
     this.isNeverPrepared = false;
   }
 
-  /** The columns of its result are those that a table happens to have. */
+  /**
+   * Whether the columns of its result are whatever a table has, so that ADD COLUMN changes them.
+   */
   get hasOpenColumns() {
     this.#hasOpenColumns ??= hasOpenColumns(this.text);
     return this.#hasOpenColumns;
   }
 
-  /** An error at a place in its text comes from its analysis, before anything of it runs. */
+  /**
+   * Whether an error at a position in its text comes from its analysis, before anything of it runs.
+   */
   get isAnalyzedFirst() {
     return !this.isSeveral && PLANNED.has(this.class.keyword);
   }
 
-  /** It would have others run twice. */
+  /** It has failed, and in a group would make others run twice. */
   keepAlone() {
     this.usesAlone = USES_ALONE;
   }
@@ -141,7 +158,7 @@ class StatementInfo {
   }
 
   /**
-   * What its text seems to do, it does.
+   * Whether the statement does nothing but read, as its text suggests.
    * @param {import('./known-functions').CatalogNames} names of the database
    */
   onlyReads(names) {
@@ -166,16 +183,16 @@ class StatementInfo {
 
 /** @template {CatalogLike} [C=any] */
 class StatementRegistry {
-  /** What was prepared under another number is given up: the schema may have changed since. */
+  /** What was prepared in another epoch is dropped: the schema may have changed since. */
   schemaEpoch = 0;
   #doubts = 0;
   /** @type {Map<string, StatementInfo>} oldest first */
   #infos = new Map();
   #length = 0;
-  /** Texts that it has seen. */
+  /** Texts that were seen. */
   #count = 0;
 
-  /** @param {C} catalog what the database makes of texts */
+  /** @param {C} catalog what the catalog of the database says about texts */
   constructor(catalog) {
     this.catalog = catalog;
   }
@@ -185,26 +202,32 @@ class StatementRegistry {
     return this.#infos.get(text) ?? this.#add(text);
   }
 
-  /** Somebody has committed DDL, or may have: everything is prepared anew, on every connection, at its next use. */
+  /**
+   * DDL was committed, or may have been: everything is prepared anew at its next use, on every
+   * connection.
+   */
   renewAll() {
     ++this.schemaEpoch;
     this.catalog.onSchemaChange();
   }
 
-  /** What is prepared of this text is, on every connection. @param {StatementInfo} info */
+  /**
+   * What is prepared of this text is prepared anew, on every connection.
+   * @param {StatementInfo} info
+   */
   renew(info) {
     info.epoch = ++this.#doubts;
   }
 
   /** @param {string} text */
   #add(text) {
-    // Not from 0 again: what is prepared of a text may outlive what was known of it.
+    // Not from 0 again: what is prepared of a text may outlive its info.
     const info = new StatementInfo(text, this.#doubts);
     info.isUntried = ++this.#count <= MAX_UNTRIED;
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
     this.#length += text.length;
-    // Insertion order is good enough: a text in use comes back at its next use.
+    // Insertion order is good enough: a text in use is added again at its next use.
     for (const oldest of this.#infos.keys()) {
       if (this.#infos.size <= MAX_TEXTS && this.#length <= MAX_LENGTH) break;
       this.#infos.delete(oldest);

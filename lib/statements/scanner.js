@@ -1,9 +1,8 @@
 'use strict';
 
-// Cuts SQL into tokens, as far as it takes to tell statements apart: by
-// PostgreSQL's rules for comments, literals and quoted names. Used by
-// class.js, session-state.js, transactional.js, split.js and
-// named-parameters.js.
+// Cuts SQL into tokens, as far as is needed to tell statements apart: by PostgreSQL's rules for
+// comments, literals and quoted names. Used in this folder, by named-parameters.js and by
+// copy/copy.js.
 
 /** NAMEDATALEN: a longer word is no keyword. */
 const WORD_LIMIT = 63;
@@ -33,11 +32,11 @@ class Scanner {
     this.text = text;
     this.end = end;
     this.position = 0;
-    /** The quoted name that next() has last met, as written between its quotes. */
+    /** The quoted name that next() has met last, as written between its quotes. */
     this.quotedName = '';
     /**
-     * The server may see other tokens: a backslash stands before a quote, which hides the quote where
-     * standard_conforming_strings is off, or a name is written as U&"…", with escapes.
+     * Whether the server may see other tokens. A backslash before a quote hides the quote where
+     * standard_conforming_strings is off; a name written as U&"…" has escapes.
      */
     this.isDoubtful = false;
   }
@@ -64,7 +63,7 @@ class Scanner {
     }
   }
 
-  /** Skips a comment that may have comments inside, unlike in C. */
+  /** Skips a block comment. It may contain comments, unlike in C. */
   skipBlockComment() {
     let depth = 0;
     while (this.position < this.end) {
@@ -116,7 +115,7 @@ class Scanner {
     }
   }
 
-  /** Skips an E'…' literal. A literal behind it in a later line continues it, backslashes included. */
+  /** Skips an E'…' literal. A literal behind it on a later line continues it, with backslashes. */
   skipEscaped() {
     for (;;) {
       this.skipQuoted(39, true);
@@ -129,7 +128,7 @@ class Scanner {
     }
   }
 
-  /** Skips white space and comments of one line: a block comment ends a literal. */
+  /** Skips white space and line comments: a block comment ends a literal. */
   skipContinuationBlank() {
     for (let code = this.peek(); code !== -1; code = this.peek()) {
       if (isSpace(code)) this.position += 1;
@@ -196,7 +195,7 @@ class Scanner {
     }
     if (word !== '') return word;
     this.position += 1;
-    // Digits go together, or the end of 1e5 would be taken for a word.
+    // Digits stay together, or the end of 1e5 would be taken for a word.
     if (code >= 48 && code <= 57) while (isWordPart(this.peek())) this.position += 1;
     return this.text[start];
   }

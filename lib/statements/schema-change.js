@@ -1,9 +1,10 @@
 'use strict';
 
 // What a text does to the schema that prepared statements were made against, and whether its own
-// columns follow a table's. Judged from the text, since the tag of CREATE TABLE AS and of SELECT INTO is
-// `SELECT n`. What is not known to leave the schema alone counts as a change: that costs a Parse, and
-// the contrary error a wrong table. Called by registry.js, once for each text.
+// columns follow those of a table. Judged by the text, since the tag of CREATE TABLE AS and of
+// SELECT INTO is `SELECT n`. What is not known to leave the schema alone counts as a change: that
+// costs a Parse, while the opposite mistake would use the wrong table. Called by registry.js, once
+// for each text.
 
 const { Scanner, isWordStart } = require('./scanner');
 const { IntoFinder } = require('./select-into');
@@ -16,18 +17,19 @@ const { IntoFinder } = require('./select-into');
  */
 
 /**
- * Statements that the planner takes: their parse analysis is all over before anything of them runs. And of
- * these alone the server makes sure that a prepared statement keeps the columns that it had
- * (RevalidateCachedQuery); those of FETCH, EXECUTE or CALL are of the cursor, statement or procedure that
- * has the name now.
+ * Statements that the planner takes: their parse analysis is complete before anything of them runs.
+ * Only for these the server makes sure that a prepared statement keeps its columns
+ * (RevalidateCachedQuery). The columns of FETCH, EXECUTE or CALL are those of the cursor, statement
+ * or procedure that has the name at that time.
  */
 const PLANNED = new Set([
   ...['SELECT', 'WITH', 'VALUES', 'TABLE', 'INSERT', 'UPDATE', 'DELETE', 'MERGE'],
 ]);
 
 /**
- * Leave the schema alone. CALL may do anything, as any function may, and is in the list for the same reason:
- * neither tells, and to prepare everything anew behind each of them would cost more than it gives.
+ * Statements that leave the schema alone. CALL is among them although a procedure may do anything,
+ * as may any function: neither shows it, and to prepare everything anew behind each of them would
+ * cost more than it gains.
  */
 const HARMLESS = new Set([
   ...['', 'UPSERT', 'CALL', 'COPY', 'EXECUTE', 'PREPARE', 'DEALLOCATE', 'DECLARE', 'FETCH', 'MOVE'],
@@ -51,7 +53,7 @@ const HARMLESS = new Set([
 const HARMLESS_SETTING =
   /^(?:[^.]+\..+|\w+_timeout|application_name|client_min_messages|work_mem|synchronous_commit)$/i;
 
-/** Behind INTO TEMP these show that `temp` is the table's own name. */
+/** Behind INTO TEMP these show that `temp` is the name of the table. */
 const BEHIND_TABLE = new Set([
   ...['FROM', 'WHERE', 'GROUP', 'HAVING', 'WINDOW', 'UNION', 'INTERSECT', 'EXCEPT', 'ORDER'],
   ...['LIMIT', 'OFFSET', 'FETCH', 'FOR'],
@@ -60,7 +62,7 @@ const BEHIND_TABLE = new Set([
 const CODE_CHANGES_SCHEMA = /\b(?:create|alter|drop|import|execute)\b/i;
 const CODE_CHANGES_SESSION = /\b(?:set|reset|discard|load|set_config)\b/i;
 
-/** Before a `*` that stands for columns; elsewhere it multiplies, or is that of count(*). */
+/** In front of a `*` that stands for columns; elsewhere it multiplies, or belongs to count(*). */
 const BEFORE_STAR = new Set([
   ...['SELECT', 'ALL', 'DISTINCT', 'RETURNING', ',', '.', ')', 'NEW', 'OLD'],
 ]);
@@ -96,7 +98,7 @@ function changeOfInto(scanner) {
   return isName ? 'session' : 'schema';
 }
 
-/** @param {string} text @returns {SchemaChange} of set_config(), wherever it stands */
+/** @param {string} text @returns {SchemaChange} of set_config(), anywhere in the text */
 function changeOfCalls(text) {
   const calls = text.match(/set_config/gi);
   if (calls === null) return /\bpg_settings\b/i.test(text) ? 'session' : 'none';
@@ -154,7 +156,7 @@ const SECOND_LOOK = {
   EXPLAIN: changeOfExplain,
   SET: changeOfSetting,
   RESET: changeOfSetting,
-  // What another session prepared may hold DDL.
+  // What another session prepared may contain DDL.
   COMMIT: (scanner) => (scanner.nextWord() === 'PREPARED' ? 'schema' : 'none'),
   DISCARD: (scanner) => (/^(?:PLANS|SEQUENCES)$/.test(scanner.nextWord()) ? 'none' : 'session'),
   DO: ({ text }) => {
@@ -175,7 +177,7 @@ function changeOf(scanner) {
 
 /**
  * @param {readonly string[]} statements of one text
- * @returns {SchemaChange} the farthest-reaching of theirs
+ * @returns {SchemaChange} the farthest-reaching change
  */
 function findSchemaChange(statements) {
   /** @type {SchemaChange} */
@@ -185,7 +187,7 @@ function findSchemaChange(statements) {
     if (change === 'schema') return change;
     if (change === 'session') farthest = change;
   }
-  // DISCARD ALL and DEALLOCATE ALL among others: the last tag does not tell of them.
+  // DISCARD ALL and DEALLOCATE ALL among other statements: the last tag does not show them.
   if (statements.length > 1 && farthest === 'none' && statements.some(isDeallocate)) {
     return 'session';
   }
@@ -197,13 +199,13 @@ function isDeallocate(statement) {
   return firstKeyword(new Scanner(statement)) === 'DEALLOCATE';
 }
 
-/** @param {string} tag a full command tag: what it tells though the text did not */
+/** @param {string} tag a full command tag, which may show what the text did not */
 function isTagOfDdl(tag) {
   return /^(?:ALTER|CREATE|DROP|IMPORT) /.test(tag);
 }
 
 /**
- * Whether the columns of its result are those that a table happens to have: ADD COLUMN changes them.
+ * Whether the columns of its result are whatever a table has, so that ADD COLUMN changes them.
  * @param {string} text
  */
 function hasOpenColumns(text) {

@@ -1,16 +1,23 @@
 'use strict';
 
-// Tells the INTO of a SELECT INTO, which makes a table, from those of INSERT and MERGE. Fed with the
-// tokens of a statement that begins with SELECT or WITH, by session-state.js and schema-change.js.
+// Tells the INTO of a SELECT INTO, which makes a table, from those of INSERT and MERGE. It is given
+// the tokens of a statement that begins with SELECT or WITH, by session-state.js and
+// schema-change.js.
 
 class IntoFinder {
   #depth = 0;
-  /** Behind the WITH list; an alias may be called `insert` there, and no INSERT can follow. */
+  /**
+   * Whether it is behind the WITH list, where no INSERT can follow and an alias may be called
+   * `insert`.
+   */
   #hasSelect;
   #previous = '';
   #beforePrevious = '';
 
-  /** @param {string} keyword that the statement begins with; its own token may follow or not */
+  /**
+   * @param {string} keyword that the statement begins with; whether its own token follows does not
+   *   matter
+   */
   constructor(keyword) {
     this.#hasSelect = keyword === 'SELECT';
   }
@@ -29,7 +36,7 @@ class IntoFinder {
     return isFound;
   }
 
-  /** An INSERT or MERGE begins in its parentheses, or behind those of a WITH list. */
+  /** An INSERT or MERGE is the first in its parentheses, or follows those of a WITH list. */
   get #isOfChange() {
     if (this.#previous !== 'INSERT' && this.#previous !== 'MERGE') return false;
     if (this.#depth > 0) return this.#beforePrevious === '(';

@@ -1,21 +1,25 @@
 'use strict';
 
 // Finds in the text of a statement what stays behind in the session when the statement is done:
-// settings, session locks, temporary tables. What is surely so, and what only may be. Called by
-// class.js.
+// settings, session locks, temporary tables. It tells what certainly stays from what may stay.
+// Called by class.js.
 //
-// A name must stand in the text to be called. So a text without any of the names below is harmless,
-// and of the others only what the tokens show to be a literal, a comment or no call is.
+// A function is called by its name. So a text without any of the names below is harmless. With such
+// a name it is harmless only if the tokens show that the name is in a literal or a comment, or is
+// not called.
 
 const { Scanner, isWordStart } = require('./scanner');
 const { IntoFinder } = require('./select-into');
 
 /**
- * What was found: a kind of session state that the statement surely leaves behind, or 'maybe'.
+ * The kind of session state that a statement certainly leaves behind.
  * @typedef {'advisory' | 'setting' | 'seed' | 'temporary' | 'remote'} Finding
  */
 
-/** Far more than anyone writes by hand; a list of a million literals is not worth cutting into tokens. */
+/**
+ * Far more than anyone writes by hand. A list of a million literals is not worth cutting into
+ * tokens.
+ */
 const SCAN_LIMIT = 64 * 1024;
 
 const ADVISORY_FUNCTIONS = new Set([
@@ -24,43 +28,45 @@ const ADVISORY_FUNCTIONS = new Set([
   ...['PG_ADVISORY_UNLOCK', 'PG_ADVISORY_UNLOCK_SHARED', 'PG_ADVISORY_UNLOCK_ALL'],
 ]);
 
-/** Connections that dblink keeps for the session; not even DISCARD ALL closes them. */
+/** Connections that dblink keeps for the session. Not even DISCARD ALL closes them. */
 const REMOTE_FUNCTIONS = new Set(['DBLINK_CONNECT', 'DBLINK_CONNECT_U', 'DBLINK_OPEN']);
 
-/** Settings under another name: of random(), and of pg_trgm. Not even DISCARD ALL resets the first. */
+/** Settings by another name: of random(), and of pg_trgm. Not even DISCARD ALL resets the first. */
 const SEED_FUNCTIONS = new Set(['SETSEED', 'SET_LIMIT']);
 
-/** A cheap test that most texts fail, before any token is cut. A name as U&"…" may be any of them. */
+/**
+ * A cheap test before any token is cut, which most texts fail. A name as U&"…" may be any of them.
+ */
 const NAMES =
   /pg_(?:try_)?advisory_(?:un)?lock|set_config|setseed|set_limit|pg_settings|dblink_(?:connect|open)|u&"/i;
 const MAY_BE_INTO = /\binto\b/i;
 const MAY_BE_TEMPORARY = /temp/i;
 
-/** They execute a text, which may be put together from several or be a parameter. */
+/** These execute a text, which may be assembled, or passed as a parameter. */
 const EXECUTES_TEXT = /query_to_xml|ts_stat|ts_rewrite|crosstab|connectby|xpath_table/i;
 
 /**
- * What code in a DO block, or words anywhere in a statement that runs alone anyway, may do to the
- * session. EXECUTE takes any text; a U&'' or E'' literal may hold any word.
+ * What code in a DO block may do to the session. EXECUTE takes any text; a U&'' or E'' literal may
+ * contain any word.
  */
 const IN_CODE =
   /\b(?:set|reset|temp|temporary|pg_temp\w*|listen|unlisten|prepare|deallocate|discard|load|execute|setseed|set_limit)\b|advisory|set_config|dblink|\b(?:u&|e)['"]/i;
-/** A literal that goes on behind the end of a line may hold any word in two pieces. */
+/** A literal that continues on the next line may contain any word in two pieces. */
 const CONTINUES = /'\s*(?:--[^\n\r]*)?[\n\r]\s*'/;
 const OTHER_LANGUAGE = /\blanguage\b(?!\s+'?plpgsql\b)/i;
 
-/** A table of the session's own: pg_temp, or the number of one. */
+/** The schema of the session's temporary tables: pg_temp, or one with a number. */
 const TEMPORARY_SCHEMA = /^PG_TEMP(?:_\d+)?$/;
 
-/** One pair of parentheses that is open. */
+/** A pair of parentheses that is open. */
 class Frame {
-  /** Tokens of the argument so far, no more than tell what it is. @type {string[]} */
+  /** Tokens of the current argument, as many as are needed to recognize it. @type {string[]} */
   #argument = [];
   #index = 0;
-  /** The third argument of set_config() is the word true. */
+  /** Whether the third argument of set_config() is the word true. */
   isLocal = false;
 
-  /** @param {boolean} isSetConfig they hold its arguments */
+  /** @param {boolean} isSetConfig whether they enclose its arguments */
   constructor(isSetConfig) {
     this.isSetConfig = isSetConfig;
   }
@@ -100,7 +106,7 @@ function findSessionState(text, keyword) {
   if (EXECUTES_TEXT.test(text)) return 'maybe';
   if (isCode) return isSuspicious(text) ? 'maybe' : null;
   if (text.length <= SCAN_LIMIT) return null;
-  // The rest was not cut into tokens; a name may end where it begins.
+  // The rest was not cut into tokens; a name may cross the boundary.
   const rest = text.slice(SCAN_LIMIT - 64);
   if (hasName && NAMES.test(rest)) return 'maybe';
   const isQuery = keyword === 'SELECT' || keyword === 'WITH';
@@ -114,7 +120,7 @@ function isSuspicious(code) {
 
 /**
  * @param {string} text
- * @param {boolean} isCode the body in dollar quotes is code; in other statements it is data
+ * @param {boolean} isCode whether the body in dollar quotes is code; in other statements it is data
  * @param {IntoFinder | undefined} into
  * @returns {Finding | 'maybe' | null}
  */
@@ -125,14 +131,14 @@ function findInTokens(text, isCode, into) {
   const frames = [];
   let frame = outside;
   let previous = '';
-  /** The table of an UPDATE comes, or its schema. */
+  /** Whether the table of an UPDATE, or its schema, comes next. */
   let isTarget = false;
   for (let name = scanner.nextName(isCode); name !== ''; name = scanner.nextName(isCode)) {
-    // A word is never the end of quotes.
+    // A word never ends in a quote.
     const isQuoted = text[scanner.position - 1] === '"';
     if (isTarget && name !== 'ONLY' && name !== '(' && name !== '.') {
       isTarget = isBeforeDot(scanner);
-      // A rule makes of it set_config(…, false).
+      // A rule turns this into set_config(…, false).
       if (!isTarget && name === 'PG_SETTINGS') return 'setting';
     }
     if (name === 'UPDATE') isTarget = true;
@@ -149,7 +155,7 @@ function findInTokens(text, isCode, into) {
       if (frame.isSetConfig && !frame.isLocal) return 'setting';
       frame = frames.pop() ?? outside;
     } else {
-      // "true" is a name.
+      // In quotes, "true" is a name.
       frame.add(isQuoted ? '"' : name);
     }
     previous = name;
@@ -158,7 +164,7 @@ function findInTokens(text, isCode, into) {
   return scanner.isDoubtful ? 'maybe' : null;
 }
 
-/** Leaves the scanner where it is. @param {Scanner} scanner behind INTO */
+/** Leaves the position of the scanner unchanged. @param {Scanner} scanner behind INTO */
 function isIntoTemporary(scanner) {
   const { position } = scanner;
   const answer = readsTemporary(scanner);
@@ -171,7 +177,7 @@ function readsTemporary(scanner) {
   let token = scanner.nextName();
   if (token === 'LOCAL' || token === 'GLOBAL') token = scanner.next();
   if (token === 'TABLE') token = scanner.nextName();
-  // A database may stand before the schema.
+  // The name of a database may be in front of the schema.
   for (let name = token; isBeforeDot(scanner); name = scanner.nextName()) {
     if (TEMPORARY_SCHEMA.test(name)) return true;
     scanner.position += 1;
@@ -198,7 +204,7 @@ function isCreateTemporary(scanner) {
   }
   if (token === 'LOCAL' || token === 'GLOBAL') token = scanner.next();
   if (token === 'TEMP' || token === 'TEMPORARY') return true;
-  // Or a name in the schema pg_temp, which comes before any parenthesis.
+  // Or the name is in the schema pg_temp, which comes before any parenthesis.
   for (; token !== '' && token !== '(' && token !== 'AS'; token = scanner.nextName()) {
     if (TEMPORARY_SCHEMA.test(token)) return isBeforeDot(scanner);
   }
@@ -206,8 +212,8 @@ function isCreateTemporary(scanner) {
 }
 
 /**
- * Whether a statement that has its connection to itself may touch the session; a guess by words, since
- * being wrong costs no more than a reset.
+ * Whether a statement that runs alone may touch the session. A guess by words, since a wrong one
+ * costs no more than a reset.
  * @param {string} text
  */
 function mentionsSessionState(text) {

@@ -1,14 +1,14 @@
 'use strict';
 
-// Cuts a text into its statements, to tell what each of them may run on; the
-// server itself gets the text as a whole. Called by registry.js.
+// Cuts a text into its statements, to find where each of them may run; the server gets the text as
+// a whole. Called by registry.js and submittable.js.
 
 const { Scanner } = require('./scanner');
 
 /**
  * @typedef {object} Statements
  * @property {string[]} texts of the statements that are not empty
- * @property {boolean} isSure the server finds the same ones
+ * @property {boolean} isSure whether the server certainly finds the same ones
  */
 
 /**

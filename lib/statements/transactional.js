@@ -1,17 +1,17 @@
 'use strict';
 
 // Whether all that a statement does is undone when it fails, or when its transaction is never
-// committed. A closed list: what is not in it may commit on its way, or act outside of transactions.
-// Called by registry.js; outcome.js says what follows.
+// committed. A closed list: a statement that is not on it may commit on its way, or act outside of
+// transactions. Called by registry.js; outcome.js draws the conclusions.
 
 const { Scanner, readCopyTarget } = require('./scanner');
 
 /**
- * Each of them works inside of the transaction that it is in, whatever comes behind the keyword.
- * Not here, since they commit on their way or at once (PreventInTransactionBlock in PostgreSQL):
- * CALL, DO, VACUUM, CLUSTER, REINDEX, REPACK, ANALYZE of several tables, COMMIT PREPARED, ALTER SYSTEM,
- * databases, tablespaces, subscriptions. Nor, since no rollback undoes what they do: PREPARE and
- * DEALLOCATE, FETCH, MOVE and CLOSE of a cursor WITH HOLD, DISCARD, LOAD, CHECKPOINT, COPY with files.
+ * Each of them works inside its transaction, whatever follows the keyword. Not on the list, since
+ * they commit on their way or at once (PreventInTransactionBlock in PostgreSQL): CALL, DO, VACUUM,
+ * CLUSTER, REINDEX, REPACK, ANALYZE of several tables, COMMIT PREPARED, ALTER SYSTEM, databases,
+ * tablespaces, subscriptions. Nor, since no rollback undoes what they do: PREPARE and DEALLOCATE,
+ * FETCH, MOVE and CLOSE of a cursor WITH HOLD, DISCARD, LOAD, CHECKPOINT, COPY with files.
  */
 const TRANSACTIONAL = new Set([
   ...[
@@ -31,7 +31,7 @@ const TRANSACTIONAL = new Set([
   ...['SAVEPOINT', 'RELEASE'],
 ]);
 
-/** CREATE, ALTER and DROP of these are undone; by the last word of the kind. */
+/** CREATE, ALTER and DROP of these are undone; listed by the last word of the kind. */
 const OBJECTS = new Set([
   ...['AGGREGATE', 'CAST', 'COLLATION', 'CONVERSION', 'DOMAIN', 'EXTENSION', 'FUNCTION', 'GROUP'],
   ...['LANGUAGE', 'MAPPING', 'METHOD', 'OBJECT', 'OPERATOR', 'OWNED', 'POLICY', 'PRIVILEGES'],
@@ -55,7 +55,7 @@ function isTransactionalObject(scanner, verb) {
   return verb !== 'ALTER' || word !== 'TABLE' || !mentionsConcurrently(scanner);
 }
 
-/** DETACH PARTITION … CONCURRENTLY, wherever it stands. @param {Scanner} scanner */
+/** DETACH PARTITION … CONCURRENTLY, anywhere in the text. @param {Scanner} scanner */
 function mentionsConcurrently(scanner) {
   for (let token = scanner.next(); token !== ''; token = scanner.next()) {
     if (token === 'CONCURRENTLY') return true;
@@ -63,7 +63,10 @@ function mentionsConcurrently(scanner) {
   return scanner.isDoubtful;
 }
 
-/** Files and programs of the server keep what they have got. @param {Scanner} scanner behind COPY */
+/**
+ * Files and programs of the server keep what they have received.
+ * @param {Scanner} scanner behind COPY
+ */
 function isCopyWithClient(scanner) {
   const { target } = readCopyTarget(scanner);
   return (target === 'STDIN' || target === 'STDOUT') && !scanner.isDoubtful;
@@ -81,7 +84,7 @@ function readKeyword(scanner) {
 
 /**
  * @param {string} text of one statement
- * @param {boolean} isAlone it is all that its text holds
+ * @param {boolean} isAlone whether it is the only statement of its text
  */
 function isTransactional(text, isAlone) {
   const scanner = new Scanner(text);
@@ -100,7 +103,8 @@ function isTransactional(text, isAlone) {
       return scanner.nextWord() !== 'PREPARED';
     case 'COMMIT':
     case 'END':
-      // It fails, or it commits; but what comes before it in its text is committed with it.
+      // It fails, or it commits. But in a text of several, what comes before it is committed with
+      // it.
       return isAlone && scanner.nextWord() !== 'PREPARED';
     default:
       return TRANSACTIONAL.has(keyword);

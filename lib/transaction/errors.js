@@ -1,8 +1,7 @@
 'use strict';
 
-// What transactions are rejected with that is not a statement's own error, and
-// what is told to statements that do not belong where they are. Used by
-// transaction.js and gate.js.
+// The errors of transactions that are not a statement's own, and the refusals of statements that do
+// not belong where they are. Used by gate.js and scope.js.
 
 const { StatementRefusedError, TransactionError } = require('../base');
 

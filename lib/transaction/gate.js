@@ -1,8 +1,8 @@
 'use strict';
 
-// What a client knows of its transactions: which one is open, and so what may
-// pass; runs them, and runs them again. Each client has one; called by client.js,
-// and by pool.js when a client goes back.
+// The transactions of a client: which one is open, and so which statements may pass. Runs them, and
+// retries them. Each client has one; called by client.js, and by the pool when a client is
+// released.
 
 const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -21,15 +21,16 @@ const { readTransaction } = require('./options');
  * @typedef {import('./transaction').Body} Body
  */
 
-/** Serialization failure, deadlock: the same again may succeed. */
+/** Serialization failure and deadlock: the same transaction may succeed the next time. */
 const CONFLICTS = new Set(['40001', '40P01']);
 const FIRST_BACKOFF_MILLIS = 10;
 const MAX_BACKOFF_MILLIS = 200;
 const MAX_CAUSES = 10;
 
 /**
- * Whose statement a tool that has wrapped client.query() is working on: it may await something before it
- * passes the statement on. Made for the first tool, as it costs every promise of the process something.
+ * The scope whose statement is with a tool that has wrapped client.query(): the tool may await
+ * something before it passes the statement on. Created for the first such tool, as it makes every
+ * promise of the process slower.
  * @type {AsyncLocalStorage<Scope> | undefined}
  */
 let handed;
@@ -39,16 +40,16 @@ class TransactionGate {
   #isWrapped;
   /** The attempt at the transaction that is under way. @type {Attempt | undefined} */
   #scope = undefined;
-  /** Whose statement the client is being given. @type {Scope | undefined} */
+  /** The scope whose statement the client is being given. @type {Scope | undefined} */
   #speaker = undefined;
-  /** Somebody has the client; false between two borrowers. */
+  /** Whether the client is checked out; false between two borrowers. */
   #isLent = true;
 
   /**
    * @param {Speaker} client
    * @param {Connection} connection
    * @param {StatementRegistry} registry
-   * @param {() => boolean} isWrapped whether somebody has wrapped query() of the client
+   * @param {() => boolean} isWrapped whether query() of the client was wrapped
    */
   constructor(client, connection, registry, isWrapped) {
     this.#client = client;
@@ -64,21 +65,21 @@ class TransactionGate {
   admit(work) {
     const speaker = this.#speaker ?? this.#handedBy;
     if (speaker === undefined) return this.#scope === undefined ? undefined : clientError();
-    // The batch of a query was asked.
+    // The batch that the query belongs to was checked.
     return 'batch' in work && work.batch !== undefined ? undefined : speaker.admit(work);
   }
 
-  /** Whose statement comes by way of a wrapper. */
+  /** The scope whose statement comes through a wrapper. */
   get #handedBy() {
     const scope = handed?.getStore();
     return scope?.gate === this ? scope : undefined;
   }
 
   /**
-   * What a callback asks for is not a part of the statement that it belongs to.
+   * What a callback requests is not part of the statement that the callback belongs to.
    * @template {readonly unknown[]} T
    * @param {T} given arguments of a statement
-   * @returns {T} what speak() may be given of them
+   * @returns {T} the arguments to pass to speak()
    */
   freeCallbacks(given) {
     if (!this.#isWrapped()) return given;
@@ -124,11 +125,11 @@ class TransactionGate {
         return await scope.run(body);
       } catch (error) {
         if (attempt > retries || !isConflict(error)) throw error;
-        // Nothing that may last is run again.
+        // What may last is not run again.
         if (scope.isLoose || scope.isDoubtful || scope.mayLast) throw error;
         const limit = Math.min(FIRST_BACKOFF_MILLIS * 2 ** attempt, MAX_BACKOFF_MILLIS);
         await delay(limit * Math.random());
-        // Released meanwhile: the connection is somebody else's.
+        // Released meanwhile: the connection belongs to another borrower.
         if (this.#scope !== scope) throw error;
       } finally {
         if (this.#scope === scope) this.#scope = undefined;
@@ -136,12 +137,12 @@ class TransactionGate {
     }
   }
 
-  /** The client has a new borrower. */
+  /** The client was checked out. */
   open() {
     this.#isLent = true;
   }
 
-  /** The client goes back to its pool. */
+  /** The client is released to its pool. */
   close() {
     this.#isLent = false;
     const scope = this.#scope;
@@ -154,7 +155,7 @@ class TransactionGate {
 }
 
 /**
- * @param {any} error of an attempt of which nothing is left
+ * @param {any} error of an attempt that has left nothing behind
  * @returns {boolean} whether another one may succeed
  */
 function isConflict(error) {

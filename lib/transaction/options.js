@@ -1,7 +1,7 @@
 'use strict';
 
-// What users pass to transaction(): checked here, and made into the text of
-// BEGIN. Called by transaction.js and pool.js.
+// Checks what users pass to transaction(), and makes the text of BEGIN. Called by gate.js, scope.js
+// and pool.js.
 
 const { OptionError, ParameterError } = require('../base');
 

@@ -1,12 +1,11 @@
 'use strict';
 
-// What the function of a transaction gets: the face of a scope, in the shape of a
-// client's. Made by scope.js.
+// What the function of a transaction receives: a scope in the shape of a client. Made by scope.js.
 
 const { escapeIdentifier, escapeLiteral } = require('../base');
 
 /**
- * What statements are asked of: a client.
+ * The client that statements are passed to.
  * @typedef {Record<'query' | 'batch' | 'stream' | 'cursor' | 'copyFrom' | 'copyTo' | 'copyRows',
  *   (...given: any[]) => any>} Speaker
  *
@@ -15,12 +14,12 @@ const { escapeIdentifier, escapeLiteral } = require('../base');
  */
 
 /**
- * What a transaction is made of.
+ * The function of a transaction.
  * @template [T=any]
  * @typedef {(transaction: Transaction) => T | PromiseLike<T>} Body
  */
 
-/** What the function of a transaction gets. */
+/** What the function of a transaction receives. */
 class Transaction {
   #scope;
 
@@ -35,7 +34,8 @@ class Transaction {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(...given) {
-    // As they were given: a tool that has wrapped the method takes the last one for the callback.
+    // Passed on as they were given: a tool that has wrapped the method takes the last argument for
+    // the callback.
     const free = this.#scope.gate.freeCallbacks(given);
     return this.#speak((client) => client.query(...free));
   }
@@ -51,10 +51,10 @@ class Transaction {
   }
 
   /**
-   * A savepoint, to which everything returns if the function throws.
+   * A savepoint, which is rolled back to if the function throws.
    * @template T
    * @param {Body<T>} fn
-   * @param {undefined} [options] it takes none
+   * @param {undefined} [options] none are allowed
    * @returns {Promise<T>} what the function returns
    */
   transaction(fn, options) {
@@ -62,8 +62,8 @@ class Transaction {
   }
 
   /**
-   * The rows as they come. Until they are read to the end, or the stream is destroyed,
-   * the transaction takes nothing else.
+   * The rows as they come. Until they are read to the end, or the stream is destroyed, the
+   * transaction accepts nothing else.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
    * @param {readonly unknown[]} [values]
    * @param {import('../query').StreamOptions | null} [options]
@@ -73,7 +73,8 @@ class Transaction {
   }
 
   /**
-   * The rows, so many at a time. Until it is closed, the transaction takes nothing else.
+   * The rows, read a given number at a time. Until it is closed, the transaction accepts nothing
+   * else.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
    * @param {readonly unknown[]} [values]
    * @param {{ signal?: AbortSignal | null } | null} [options]
@@ -97,7 +98,7 @@ class Transaction {
    * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
    * @param {readonly string[]} columns
    * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
-   * @param {unknown[]} more nothing
+   * @param {unknown[]} more none may be given
    */
   copyRows(table, columns, rows, ...more) {
     return this.#speak((client) => client.copyRows(table, columns, rows, ...more));

@@ -1,14 +1,14 @@
 'use strict';
 
-// The options date, timestamp and numericArrays, each 'string': what the server writes, without a shift
-// of time zones, with all of its microseconds and digits. Used by options.js.
+// The options date, timestamp and numericArrays, each 'string': values as the server writes them,
+// without a shift of time zones, and with all microseconds and digits. Used by options.js.
 
 const { types } = require('./index');
 const { TypeOverrides } = require('./type-overrides');
 
 const TEXT_ARRAY = 1009;
 /**
- * Types, and arrays of them. With and without a time zone; numeric by itself is a text anyway.
+ * Types and their arrays, with and without a time zone. A numeric by itself is a text anyway.
  * @type {Record<'date' | 'timestamp' | 'numericArrays', { types: number[], arrays: number[] }>}
  */
 const OIDS = {
@@ -19,7 +19,7 @@ const OIDS = {
 
 /**
  * @param {import('../row-builder').TypeSource} source
- * @param {(keyof typeof OIDS)[]} kinds that are to be texts
+ * @param {(keyof typeof OIDS)[]} kinds to be returned as texts
  * @returns {import('../row-builder').TypeSource}
  */
 function asText(source, kinds) {

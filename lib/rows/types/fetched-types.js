@@ -1,8 +1,9 @@
 'use strict';
 
-// The option fetchTypes: arrays of types that are no part of PostgreSQL (enums, domains, types of
-// extensions, rows of tables) are read as arrays. Which types these are is asked of pg_type by the first
-// connection, and again when an answer has one that was made since. Made by options.js.
+// The option fetchTypes: arrays of types that are not part of PostgreSQL (enums, domains, types of
+// extensions, rows of tables) are parsed as arrays. The first connection reads these types from
+// pg_type; they are read again when an answer has a type that was created since. Made by
+// options.js.
 
 const { TimeLimit } = require('../../base');
 const { textParsers } = require('../row-builder');
@@ -16,13 +17,16 @@ const { OWN_LOOKUPS, TypeOverrides } = require('./type-overrides');
  *
  * @typedef {(text: string) => Promise<Result>} Ask
  *
- * A query, or a batch of some.
+ * A query or a batch.
  * @typedef {{ promise: Promise<any> } & ({ types: TypeSource } | { members: { types: TypeSource }[] })} Work
  */
 
-/** FirstNormalObjectId in PostgreSQL's access/transam.h: those below come with the server. */
+/**
+ * FirstNormalObjectId in PostgreSQL's access/transam.h: types with a lower oid come with the
+ * server.
+ */
 const FIRST_OWN_OID = 16384;
-/** The only delimiter that pg-types' reader of arrays knows. */
+/** The only delimiter that the array parser of pg-types knows. */
 const DELIMITER = ',';
 
 const FETCH = `select oid, typarray, typbasetype as base
@@ -31,11 +35,11 @@ const FETCH = `select oid, typarray, typbasetype as base
 
 class FetchedTypes extends TypeOverrides {
   #elements;
-  /** Of arrays, by their oids. @type {Map<number, Parser>} */
+  /** The parsers of arrays, by oid. @type {Map<number, Parser>} */
   #parsers = new Map();
-  /** What a domain is made of, 0 for other types. @type {ReadonlyMap<number, number>} */
+  /** The base type of a domain, 0 for other types. @type {ReadonlyMap<number, number>} */
   #bases = new Map();
-  /** What no fetch has found. @type {Set<number>} */
+  /** Types that no fetch has found. @type {Set<number>} */
   #strange = new Set();
   /** @type {Promise<void> | undefined} */
   #fetched = undefined;
@@ -57,13 +61,13 @@ class FetchedTypes extends TypeOverrides {
    */
   getTypeParser(oid, format = 'text') {
     const parser = super.getTypeParser(oid, format);
-    // What somebody has set for the array itself counts.
+    // A parser that was set for the array type itself takes precedence.
     if (format !== 'text' || !isDefaultParser(oid, parser)) return parser;
     return this.#parsers.get(oid) ?? parser;
   }
 
   /**
-   * Once, unless that failed.
+   * Fetches once, and again if that failed.
    * @param {Ask} ask
    * @returns {Promise<void>}
    */
@@ -96,7 +100,8 @@ class FetchedTypes extends TypeOverrides {
   }
 
   /**
-   * What a query or batch resolves to, with arrays of types that were not known yet when it was answered.
+   * What a query or batch resolves to. Arrays of types that were not known when it was answered are
+   * parsed here.
    * @param {Work} work
    * @param {Ask} ask
    */
@@ -105,8 +110,8 @@ class FetchedTypes extends TypeOverrides {
     const results = listResults(work, value);
     const oids = new Set(results.flatMap(({ result }) => this.#unknownIn(result)));
     if (oids.size === 0) return value;
-    // In a transaction that has failed meanwhile, say, or behind a stream that is read later: the answer
-    // itself is good.
+    // The fetch may fail, say in a transaction that has failed meanwhile, or come behind a stream
+    // that is read later. The answer itself is good.
     if (!(await succeedsInTime(this.#fetch(ask)))) return value;
     for (const oid of oids) {
       const parser = this.#parsers.get(oid);
@@ -130,7 +135,7 @@ class FetchedTypes extends TypeOverrides {
   }
 }
 
-/** So long an answer waits for types that it needs. */
+/** How long an answer waits for types that it needs. */
 const PATIENCE_MILLIS = 2000;
 
 /**
@@ -174,13 +179,13 @@ function listResults(work, value) {
  * @param {Parser} parser
  */
 function parseAfterwards({ result: { fields, rows, rowAsArray }, types: source }, oid, parser) {
-  // The query had other parsers of its own.
+  // The query had parsers of its own.
   if (source.getTypeParser(oid, 'text') !== parser) return;
   for (const [index, { dataTypeID, name }] of fields.entries()) {
     if (dataTypeID !== oid) continue;
     const key = rowAsArray ? index : name;
     for (const row of rows) {
-      // Of two columns with one name the last is there, once.
+      // Of two columns with the same name only the last one is in the row.
       if (typeof row[key] === 'string') row[key] = parser(row[key]);
     }
   }

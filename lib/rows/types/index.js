@@ -1,9 +1,9 @@
 'use strict';
 
-// The parsers of result values: `pg-types`, as `pg` has it, and what the rest of the driver needs
-// to know about it. The registry is the one in pg-types itself, so that a parser which somebody has
-// set through another copy of `pg` counts here too. Row builders ask isDefaultParser() whether the
-// addon's decoding may stand in for a parser, and getTypesEpoch() whether to ask again.
+// The parsers of result values: `pg-types`, as in `pg`, and what the rest of the driver needs to
+// know about it. The registry is the one in pg-types itself, so that a parser that was set through
+// another copy of `pg` counts here, too. Row builders ask isDefaultParser() whether the addon's
+// decoding may replace a parser, and getTypesEpoch() whether to ask again.
 
 const pgTypes = require('pg-types');
 
@@ -32,7 +32,10 @@ const noParser = registry.getTypeParser(0, 'none');
 
 let epoch = 0;
 
-/** @returns {number} grows with every parser that is set in pg-types, by whomever, or in a TypeOverrides */
+/**
+ * @returns {number} incremented by every parser that is set, in pg-types by any code, or in a
+ *   TypeOverrides
+ */
 function getTypesEpoch() {
   return epoch;
 }
@@ -42,8 +45,9 @@ function raiseTypesEpoch() {
 }
 
 /**
- * Others set parsers in pg-types itself (`require('pg').types`, `require('pg-types')`), which tells nobody: its
- * function is replaced by one that does. Where an object of modules is frozen it stays as it is.
+ * Applications also set parsers in pg-types itself (`require('pg').types`, `require('pg-types')`),
+ * which would go unnoticed: its function is replaced by one that raises the epoch. Where the
+ * module's object is frozen it stays as it is.
  */
 const { setTypeParser: setInRegistry } = registry;
 Reflect.set(
@@ -60,7 +64,8 @@ Reflect.set(
 );
 
 /**
- * A value with what JSON.stringify() would hide: classes, -0, Infinity, invalid dates.
+ * A value as text, including what JSON.stringify() would hide: classes, -0, Infinity, invalid
+ * dates.
  * @param {unknown} value
  * @returns {unknown}
  */
@@ -86,7 +91,10 @@ function outcome(parser, probe) {
   }
 }
 
-/** What libraries that stand in for JSON.parse, or for dates, are made to treat otherwise. */
+/**
+ * Texts and bytes that substitutes for JSON.parse, or for the parser of dates, are made to treat
+ * differently.
+ */
 const PROBES = {
   text: [
     '[12345678901234567890, 0.1000000000000000055511151231257827, -0, 1e400]',
@@ -100,10 +108,11 @@ const PROBES = {
 };
 
 /**
- * The parsers pg-types comes with, whatever has been set since. Its init() registers functions of
- * its module scope, so asking again gives the very same functions, except for those it binds anew:
- * JSON.parse, and parseDate for binary. Neither identity nor name (any library's bound `parse` is
- * called the same) tells such a one, so what is registered at our load is tried beside a fresh one.
+ * The parsers that pg-types comes with, whatever has been set since. Its init() registers functions
+ * of its module scope, so a second call gives the very same functions, except for those that it
+ * binds anew: JSON.parse, and parseDate for binary. Neither identity nor name identifies these (any
+ * library's bound `parse` has the same name). So what is registered when this file is loaded is
+ * tried beside a fresh one.
  * @param {Format} format
  * @param {Initializer} initializer
  * @returns {Map<number, Parser>}
@@ -118,7 +127,7 @@ function pristineParsers(format, initializer) {
     const isSame =
       current.name === fresh.name &&
       PROBES[format].every((probe) => outcome(current, probe) === outcome(fresh, probe));
-    // If not, the fresh parser stays: nobody has it, so that isDefaultParser() says no.
+    // If not, the fresh parser stays. Nobody else has it, so isDefaultParser() returns false.
     if (isSame) parsers.set(oid, current);
   });
   return parsers;
@@ -131,7 +140,7 @@ const pristine = {
   binary: pristineParsers('binary', require('pg-types/lib/binaryParsers')),
 };
 
-/** For the driver's own queries: what users set is not to reach them. */
+/** For the driver's own queries, which parsers that users set must not affect. */
 const ownTypes = Object.freeze({
   /**
    * @param {number} oid
@@ -153,14 +162,15 @@ function isDefaultParser(oid, parser, format = 'text') {
 
 /**
  * @param {number} oid
- * @returns {boolean} whether the parser pg-types comes with leaves the text of this type as it is
+ * @returns {boolean} whether the parser that pg-types comes with leaves the text of this type as it
+ *   is
  */
 function isIdentityParser(oid) {
   return Number(oid) === INT8_OID || !pristine.text.has(Number(oid));
 }
 
 /**
- * The arguments of setTypeParser(), of which the middle one may be missing.
+ * Checks the arguments of setTypeParser(), whose middle one may be missing.
  * @param {number} oid
  * @param {Format | Parser | null} format
  * @param {Parser | null} [parser]
@@ -192,7 +202,7 @@ function checkSetTypeParser(oid, format, parser) {
 
 /**
  * @param {number} oid
- * @param {Format | Parser | null} format 'text' when left out
+ * @param {Format | Parser | null} format 'text' by default
  * @param {Parser | null} [parser] null for none
  */
 function setTypeParser(oid, format, parser) {

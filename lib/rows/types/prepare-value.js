@@ -1,9 +1,9 @@
 'use strict';
 
-// Turns a JavaScript value into a query parameter, with the results of `pg`: text in PostgreSQL's
-// input syntax, bytes, or null. Called once for each parameter by connection.js, which adds the
-// parameter's index to the errors thrown here. Where `pg` would send text that nobody wants (the
-// source of a function, an invalid date), this throws instead.
+// Turns a JavaScript value into a query parameter, with the same results as `pg`: text in
+// PostgreSQL's input syntax, bytes, or null. Called once for each parameter by query/parameters.js,
+// which adds the parameter's index to the errors thrown here. Where `pg` would send text that
+// nobody wants (the source of a function, an invalid date), this throws instead.
 
 const { isDate, isMap, isSet } = require('node:util/types');
 const { isBytes, messageOf, toBytes } = require('../../base');
@@ -13,8 +13,8 @@ const { isBytes, messageOf, toBytes } = require('../../base');
 /** @typedef {string | Buffer | null} Prepared */
 
 /**
- * The objects that are being converted, outermost first: one that appears in its own conversion
- * would recurse without end.
+ * The objects that are being converted, outermost first. An object that appears in its own
+ * conversion would recurse without end.
  * @typedef {object[]} Path
  */
 
@@ -23,11 +23,11 @@ const pad = (value, width = 2) => String(value).padStart(width, '0');
 
 /**
  * @param {Date} date
- * @returns {number} seconds by which the clocks on the wall were ahead of UTC
+ * @returns {number} seconds by which local time was ahead of UTC
  */
 function offsetSeconds(date) {
   if (date.getSeconds() === date.getUTCSeconds()) return -60 * date.getTimezoneOffset();
-  // Before there were time zones; getTimezoneOffset() rounds to minutes.
+  // Before time zones were introduced: getTimezoneOffset() rounds to minutes.
   const wall = new Date(0);
   wall.setUTCFullYear(date.getFullYear(), date.getMonth(), date.getDate());
   wall.setUTCHours(date.getHours(), date.getMinutes(), date.getSeconds(), date.getMilliseconds());
@@ -55,7 +55,7 @@ function dateToText(date, asUtc) {
   const millis = asUtc ? date.getUTCMilliseconds() : date.getMilliseconds();
   const offset = asUtc ? 0 : offsetSeconds(date);
   const zone = Math.abs(offset);
-  // JavaScript has a year 0, PostgreSQL goes from 1 BC to 1 AD.
+  // JavaScript has a year 0; in PostgreSQL 1 AD follows 1 BC.
   const isBeforeChrist = year < 1;
   return (
     `${pad(isBeforeChrist ? 1 - year : year, 4)}-${pad(month + 1)}-${pad(day)}` +
@@ -91,11 +91,12 @@ function enter(value, path) {
 function arrayToText(array, options, path) {
   const depth = enter(array, path);
   let text = '{';
-  // By index, since holes are NULL too.
+  // By index, since holes are NULL, too.
   for (let index = 0; index < array.length; index += 1) {
     if (index > 0) text += ',';
     const item = array[index];
-    // An array stays bare, to be a dimension; what merely converts to one (toPostgres) is a value.
+    // A nested array is not quoted: it is a dimension. What merely converts to an array
+    // (toPostgres) is a value.
     text += Array.isArray(item)
       ? arrayToText(item, options, path)
       : elementToText(item, options, path);
@@ -198,7 +199,7 @@ function prepare(value, options, path) {
   if (typeof toPostgres !== 'function') return objectToJson(value);
   const depth = enter(value, path);
   const inner = toPostgres.call(value, (part) => {
-    // The conversion of an earlier part may have thrown, and toPostgres() caught it.
+    // The conversion of an earlier part may have thrown, and toPostgres() may have caught that.
     path.length = depth + 1;
     return prepare(part, options, path);
   });
@@ -209,14 +210,14 @@ function prepare(value, options, path) {
 }
 
 /**
- * Throws a TypeError for a value that PostgreSQL cannot be sent. An object's own
+ * Throws a TypeError for a value that cannot be sent to PostgreSQL. An object's own
  * toPostgres(prepare) decides about it; `prepare` is this function with the same options.
  * @param {unknown} value
  * @param {PrepareOptions} [options]
  * @returns {Prepared}
  */
 function prepareValue(value, options) {
-  // Most parameters are strings and numbers: no path for those.
+  // Most parameters are strings and numbers, which need no path.
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   return prepare(value, options, []);

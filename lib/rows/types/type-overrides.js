@@ -1,7 +1,7 @@
 'use strict';
 
 // The parsers of one client: its own first, then those of `userTypes` or of the module. Made by
-// Client and, for { types } of a query, by users; it has the API of the class in `pg`.
+// Client and, for { types } of a query, by users. It has the API of `pg`'s class.
 
 const { checkSetTypeParser, raiseTypesEpoch, types } = require('./index');
 
@@ -12,7 +12,7 @@ const { checkSetTypeParser, raiseTypesEpoch, types } = require('./index');
 class TypeOverrides {
   /** @param {TypeSource | null} [userTypes] */
   constructor(userTypes) {
-    /** No private field: people clone options, and what is in them. @type {TypeSource} */
+    /** Not a private field: people clone options with all that is in them. @type {TypeSource} */
     this._types = userTypes || types;
     /** @type {Record<number, Parser | null | undefined>} */
     this.text = {};
@@ -41,7 +41,7 @@ class TypeOverrides {
 
   /**
    * @param {number} oid
-   * @param {Format | Parser | null} format 'text' when left out
+   * @param {Format | Parser | null} format 'text' by default
    * @param {Parser | null} [parser] null to return to the parser underneath
    */
   setTypeParser(oid, format, parser) {
@@ -60,7 +60,10 @@ class TypeOverrides {
   }
 }
 
-/** @type {Set<unknown>} Of this class and those of ours that extend it; the user's may answer as they like. */
+/**
+ * @type {Set<unknown>} getTypeParser() of this class and of the driver's own subclasses. That of a
+ *   user's subclass may return anything.
+ */
 const OWN_LOOKUPS = new Set([TypeOverrides.prototype.getTypeParser]);
 
 module.exports = { OWN_LOOKUPS, TypeOverrides };
