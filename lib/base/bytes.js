@@ -37,8 +37,7 @@ class BytesGoneError extends TypeError {
   /** @param {unknown} cause */
   constructor(cause) {
     super(
-      'its bytes are not there any more: the ArrayBuffer was transferred, or made smaller than ' +
-        'what was given of it',
+      'its bytes are gone: the ArrayBuffer was transferred, or resized to less than was passed',
       { cause },
     );
   }

@@ -92,7 +92,7 @@ function readStreamed(text, values, options, defaults) {
     query.refusal ??= new ParameterError(
       name === 'timeoutMillis'
         ? 'timeoutMillis does not work for streams and cursors: give them a signal, AbortSignal.timeout(milliseconds)'
-        : `unknown option "${name}": behind the values a stream takes { batchSize, signal }`,
+        : `unknown option "${name}": after the values a stream takes { batchSize, signal }`,
     );
   }
   return query;
@@ -111,8 +111,8 @@ function checkLimits(limits) {
   for (const [name, value] of Object.entries(limits)) {
     if (name === 'signal' || name === 'timeoutMillis' || value === undefined) continue;
     throw new ParameterError(
-      `unknown option "${name}": behind the values query() takes { signal, timeoutMillis }, or a callback`,
-      { hint: 'what else there is stands with the text: { text, values, rowMode, … }' },
+      `unknown option "${name}": after the values query() takes { signal, timeoutMillis }, or a callback`,
+      { hint: 'pass other options with the text: { text, values, rowMode, … }' },
     );
   }
   checkDeadline(limits);
@@ -162,7 +162,7 @@ function hintOfValues(values) {
   if (typeof values === 'object' && values !== null) {
     const names = Object.keys(values);
     if (names.length > 0 && names.every((name) => name === 'signal' || name === 'timeoutMillis')) {
-      return `the limits stand behind the values: query(text, [], { ${names.join(', ')} })`;
+      return `pass the limits after the values: query(text, [], { ${names.join(', ')} })`;
     }
   }
   return `one for each of $1, $2, …; they are of the type ${typeof values}; for :name, set the option namedParameters`;

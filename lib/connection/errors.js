@@ -345,7 +345,7 @@ function mismatchError() {
 /** An event of the connection could not be processed. @param {unknown} cause */
 function faultError(cause) {
   return new ConnectionError(
-    'an answer of the server could not be taken in, which is a fault of pg-conduit; the connection was closed',
+    'an answer of the server could not be processed, which is a bug in pg-conduit; the connection was closed',
     { cause, outcome: 'unknown' },
   );
 }
@@ -365,7 +365,7 @@ function openTransactionError(outcome) {
 /** A text of several statements contains a COPY. */
 function copyAmongError() {
   return new StatementRefusedError(
-    'COPY FROM STDIN and COPY TO STDOUT cannot stand among other statements: use copyFrom() and copyTo()',
+    'COPY FROM STDIN and COPY TO STDOUT cannot be mixed with other statements: use copyFrom() and copyTo()',
   );
 }
 

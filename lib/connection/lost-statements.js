@@ -85,8 +85,8 @@ function turnOff(settings) {
   if (told.has(pooler)) return;
   told.add(pooler);
   process.emitWarning(
-    'a pooler between this driver and the server does not know prepared statements: nothing is ' +
-      'prepared any more. Give the option `prepare: false`, or let PgBouncer (1.21 or later) have ' +
+    'a pooler between this driver and the server does not support prepared statements: they are not ' +
+      'used any more. Set the option `prepare: false`, or give PgBouncer (1.21 or later) a ' +
       'max_prepared_statements above 0',
     { type: 'PoolerWarning', code: 'PG_CONDUIT_POOLER' },
   );

@@ -20,8 +20,8 @@ const { classifyStatement, readCopyTarget, Scanner, splitStatements } = require(
  * @property {() => void} onDrained
  */
 
-const TAKES_COPY_FROM = 'COPY … FROM STDIN takes copyFrom()';
-const TAKES_COPY_TO = 'COPY … TO STDOUT takes copyTo()';
+const TAKES_COPY_FROM = 'COPY … FROM STDIN needs copyFrom()';
+const TAKES_COPY_TO = 'COPY … TO STDOUT needs copyTo()';
 
 class CopyQuery extends Query {
   /** @type {CopySide | undefined} */

@@ -38,7 +38,7 @@ const IMPOSSIBLE = {
     'libpq makes its own socket: give the address of a proxy or tunnel in host and port, or the ' +
     'folder of its unix socket in host',
   connection: 'libpq has its own connection',
-  replication: 'use pg for replication connections, which know no pipeline mode',
+  replication: 'use pg for replication connections, which have no pipeline mode',
 };
 
 const libpqKeywords = new Set(binding.conninfoKeywords());

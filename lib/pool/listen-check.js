@@ -34,7 +34,7 @@ async function checkListening(client, newClient, timeoutMillis) {
     return;
   }
   throw new StatementRefusedError(
-    'listen() hears nothing through this pooler, which gives its clients a session of the server for ' +
+    'listen() receives nothing through this pooler, which gives its clients a session of the server for ' +
       'one transaction only: listen on a pool that is connected to the server itself, or let PgBouncer ' +
       'have pool_mode = session for it',
   );

@@ -364,10 +364,7 @@ class Listener {
 }
 
 function endedError() {
-  return new PoolError(
-    'the pool was ended before the server listened',
-    'ERR_PG_CONDUIT_POOL_ENDED',
-  );
+  return new PoolError('the pool was ended before LISTEN succeeded', 'ERR_PG_CONDUIT_POOL_ENDED');
 }
 
 module.exports = { Listener };

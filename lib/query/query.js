@@ -341,7 +341,7 @@ function parseError(thrown) {
 
 function copyError() {
   return new StatementRefusedError(
-    'COPY FROM STDIN and COPY TO STDOUT are no part of a text: use copyFrom() and copyTo()',
+    'COPY FROM STDIN and COPY TO STDOUT cannot run in query(): use copyFrom() and copyTo()',
   );
 }
 

@@ -39,7 +39,7 @@ function incompleteError(cause) {
 
 function endedError() {
   return new TransactionError(
-    'the transaction has ended: await in its function whatever belongs to it',
+    'the transaction has ended: await everything that belongs to it inside its function',
     ENDED,
   );
 }
