@@ -79,7 +79,7 @@ class Dispatcher {
   }
 
   get waitingCount() {
-    return this.#waiting.length;
+    return this.#queries.length + this.#borrowers.length;
   }
 
   /** @returns {Client[]} */
