@@ -3,6 +3,8 @@
 // The load of one connection: the counts by which a pool chooses a connection, and by which it sees
 // that no query should wait behind what is in flight. Kept by connection.js and outbox.js.
 
+const { ticks } = require('../native');
+
 /**
  * @typedef {import('../query').Query} Query
  * @typedef {import('../query').Batch} Batch
@@ -39,6 +41,8 @@ class ConnectionLoad {
   unknown = 0;
   /** When the query at the head became the head (performance.now()). */
   headSince = 0;
+  /** The tick that was being written then, if nothing was in flight before it. */
+  #headTick = -1;
   /** The shortest round trip so far. It does not count as time of any statement. */
   roundTripMillis = 0;
   #slow = 0;
@@ -59,9 +63,15 @@ class ConnectionLoad {
     } else {
       query.pace = 'fast';
     }
-    if (this.inFlight === 0) this.headSince = performance.now();
+    if (this.inFlight === 0) this.#begin();
     ++this.inFlight;
     this.expectedMillis += query.expectedMillis;
+  }
+
+  /** What is added next is the head. */
+  #begin() {
+    this.headSince = performance.now();
+    this.#headTick = ticks.current();
   }
 
   /** @param {Query} query that is settled */
@@ -86,7 +96,7 @@ class ConnectionLoad {
 
   /** Counts something in flight that may still be submitted, and needs the connection as it is. */
   reserve() {
-    if (this.inFlight === 0) this.headSince = performance.now();
+    if (this.inFlight === 0) this.#begin();
     ++this.inFlight;
     ++this.#held;
   }
@@ -125,6 +135,8 @@ class ConnectionLoad {
   isBlocked(now) {
     if (this.inFlight === 0) return false;
     if (this.#slow > 0) return true;
+    // The head is not sent yet: JavaScript was busy, and not the server.
+    if (this.#headTick === ticks.current()) return false;
     const millis = now - this.headSince - 2 * this.roundTripMillis;
     return millis > OVERDUE_MILLIS && millis > 2 * this.expectedMillis;
   }

@@ -241,6 +241,16 @@ describe('Pool', function () {
         return least;
       }
 
+      it('before it is sent, however long JavaScript is busy until then', async () => {
+        const pool = newPool({ max: 1 });
+        await teach(pool, FAST, [0]);
+        const before = pool.stats().flushes;
+        const first = pool.query(FAST, [1]);
+        block(50);
+        await Promise.all([first, pool.query(FAST, [2])]);
+        assert.equal(pool.stats().flushes - before, 1);
+      });
+
       for (const [when, blockSoon] of [
         ['in the tick that sends it', () => block(50)],
         ['in a microtask', () => void Promise.resolve().then(() => block(50))],
