@@ -107,7 +107,7 @@ describe('the documentation', function () {
     const [{ code }] = blocks('README.md', 'js');
     for (const described of [{}, { type: 'commonjs' }]) {
       project.write('package.json', JSON.stringify(described));
-      assert.match(await project.start('first.js', code).toEnd(), /^1 1$/m);
+      assert.match(await project.start('first.js', code).toEnd(), /^1 connection, \d writes$/m);
     }
     fs.rmSync(path.join(project.folder, 'package.json'));
   });
