@@ -26,6 +26,9 @@ async function main() {
   cluster.setupPrimary({ exec: path.join(__dirname, 'worker.js') });
   const fork = () => cluster.fork({ POOL_OPTIONS: JSON.stringify(options) });
   for (let i = 0; i < PROCESSES; i++) fork();
+  /** @type {WeakSet<import('node:cluster').Worker>} */
+  const listening = new WeakSet();
+  cluster.on('listening', (worker) => listening.add(worker));
   let ends = false;
   cluster.on('exit', (worker, code, signal) => {
     if (ends) return;
@@ -38,7 +41,9 @@ async function main() {
     await Promise.all(
       workers.map(async (worker) => {
         const exited = once(worker, 'exit');
-        worker.send('end');
+        // One that starts is about to be told its port, which fails when it has ended.
+        if (!listening.has(worker)) await Promise.race([once(worker, 'listening'), exited]);
+        if (worker.isConnected()) worker.send('end');
         await exited;
       }),
     );
