@@ -69,18 +69,21 @@ describe('a client whose query() is wrapped', () => {
   it('may fail when its caller waits no longer, which nobody has to handle', async () => {
     const pool = newPool({ max: 1 });
     await pool.query(one);
-    const failures = [];
+    /** @type {(value?: any) => void} */
+    let fail = () => {};
+    const told = new Promise((resolve) => {
+      fail = resolve;
+    });
     wrap(async () => {
-      await delay(40);
-      failures.push(new Error('too late'));
-      throw failures[0];
+      await told;
+      throw new Error('too late');
     });
     const unhandled = [];
     const note = (/** @type {unknown} */ error) => unhandled.push(error);
     process.on('unhandledRejection', note);
     try {
       await assert.rejects(pool.query({ ...one, timeoutMillis: 10 }), QueryAbortedError);
-      await until('the wrapper has failed', () => failures.length > 0);
+      fail();
       await delay(10);
     } finally {
       process.off('unhandledRejection', note);
