@@ -8,9 +8,12 @@
 const path = require('node:path');
 const { printSum, runAll } = require('./mocha-runs');
 
-/** @returns {number} more than cores, since tests wait; one where somebody's own server is for all */
-function shardCount() {
-  return process.env.PG_CONDUIT_DATABASE_URL === undefined ? 3 : 1;
+/**
+ * @param {number} wanted
+ * @returns {number} that many, or one where somebody's own server is for all
+ */
+function shardCount(wanted) {
+  return process.env.PG_CONDUIT_DATABASE_URL === undefined ? wanted : 1;
 }
 
 /**
@@ -31,7 +34,8 @@ async function runShards(config, { args = [], command, envs }) {
 
 if (require.main === module) {
   const [config, ...args] = process.argv.slice(2);
-  runShards(config, { args, envs: Array(shardCount()).fill({}) });
+  // More than cores, since tests wait.
+  runShards(config, { args, envs: Array(shardCount(3)).fill({}) });
 }
 
 module.exports = { runShards, shardCount };
