@@ -282,9 +282,10 @@ describe('Over TLS', function () {
       const queries = Array.from({ length: 100 }, (_, index) =>
         pool.query("select $1::int as i, repeat('x', 5000), pg_sleep(0.01)::text", [index]),
       );
+      const settling = Promise.allSettled(queries);
       await queries[3];
       await server.ask('select pg_terminate_backend($1)', [rows[0].pid]);
-      const settled = await Promise.allSettled(queries);
+      const settled = await settling;
       for (const [index, { value, reason }] of settled.entries()) {
         if (value !== undefined) assert.equal(value.rows[0].i, index);
         else assert.ok(['not-run', 'unknown'].includes(reason.outcome), `${reason}`);
