@@ -452,7 +452,3 @@ module.exports = {
   transactionsOf,
   readOptions,
 };
-
-// Tracing tools find the class of `pg` by the path of this file, and wrap the methods of the
-// prototype.
-Object.assign(module.exports, { prototype: Client.prototype });

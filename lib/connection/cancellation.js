@@ -26,6 +26,8 @@ const MAX_GRACES = 15;
 
 /** A cancel request that has no effect within this time is sent again. */
 const AGAIN_MILLIS = 100;
+/** How much longer each further request is waited for: 8 of them in 2 s, 19 in 30 s. */
+const AGAIN_GROWTH = 1.25;
 /**
  * The same with other queries in flight: a second signal would hit one of them if the first was
  * only slow.
@@ -39,6 +41,9 @@ class Cancellation {
   #connection;
   #outbox;
   #isThrough = false;
+  /** A request has reached the server, which may answer it by an error only after the rows sent before. */
+  #hasReachedServer = false;
+  #timesAsked = 0;
   /** `settled` of the connection when the cancel began. */
   #settledBefore;
   #isBarrierSent = false;
@@ -120,6 +125,7 @@ class Cancellation {
     if (this.#isThrough) return;
     this.#isThrough = true;
     if (ok) {
+      this.#hasReachedServer = true;
       this.advance();
       if (this.#connection.load.sent > 0) this.#askAgainLater();
       return;
@@ -131,7 +137,8 @@ class Cancellation {
   #askAgainLater() {
     this.#again?.cancel();
     const mayHitOthers = this.#target === undefined && this.#connection.load.sent > 1;
-    const millis = mayHitOthers ? AGAIN_BESIDE_OTHERS_MILLIS : AGAIN_MILLIS;
+    const first = mayHitOthers ? AGAIN_BESIDE_OTHERS_MILLIS : AGAIN_MILLIS;
+    const millis = first * AGAIN_GROWTH ** this.#timesAsked++;
     this.#again = new TimeLimit(millis, () => {
       if (this.#isBarrierSent || this.#connection.load.sent === 0) return;
       // With a target nothing else is sent before that is settled. Without one, another query may
@@ -148,7 +155,8 @@ class Cancellation {
    */
   get #isDraining() {
     const target = this.#target;
-    if (target === undefined || !('wasStopped' in target) || !target.wasStopped) return false;
+    if (!this.#hasReachedServer || target === undefined) return false;
+    if (!('wasStopped' in target) || !target.wasStopped) return false;
     return this.#connection.counters().wakeups > this.#wakeupsBefore;
   }
 

@@ -86,7 +86,7 @@ class Connection {
   #isLoopRef = true;
   /** @type {StandIn | undefined} */
   #standIn = undefined;
-  #end = new EndReason();
+  #endReason = new EndReason();
   #outbox;
   #unwanted = new Unwanted(this);
   /** @type {(() => void)[]} */
@@ -131,7 +131,7 @@ class Connection {
 
   /** Whether it could not be made, or was lost. */
   get hasFailed() {
-    return this.#end.failure !== undefined;
+    return this.#endReason.failure !== undefined;
   }
 
   /** Queries that were submitted and not settled. */
@@ -165,7 +165,7 @@ class Connection {
       const { done } = this.#handshake;
       await traceConnect(this.#settings, () => done);
     } catch (error) {
-      this.#end.failure = /** @type {Error} */ (error);
+      this.#endReason.failure = /** @type {Error} */ (error);
       this.#close();
       throw error;
     }
@@ -211,7 +211,7 @@ class Connection {
       return;
     }
     if (!this.#isOpen) {
-      query.reject(this.#end.closedError());
+      query.reject(this.#endReason.closedError());
       return;
     }
     if (query.isOwn) {
@@ -274,7 +274,7 @@ class Connection {
     }
     for (const query of batch.members) query.connection = this;
     if (!this.#isOpen) {
-      batch.reject(this.#end.closedError());
+      batch.reject(this.#endReason.closedError());
     } else if (batch.members.length > 0 && batch.admit(this.#registry, this.isShared)) {
       for (const query of batch.members) this.#expect(query);
       this.#outbox.submitBatch(batch);
@@ -480,7 +480,7 @@ class Connection {
    */
   onNotSent(query, told = 'not-run') {
     this.forget(query);
-    const error = this.#end.unsentError();
+    const error = this.#endReason.unsentError();
     outcome.restrict(error, told);
     query.reject(error);
     this.#owner.onSettled();
@@ -493,13 +493,13 @@ class Connection {
   onLost(message, queries) {
     const wasEnding = this.#wasWanted;
     // The server may have sent its last error as the answer to a query.
-    const cause = this.#end.lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
+    const cause = this.#endReason.lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
     for (const query of queries) {
       this.forget(query);
       query.reject(
         this.answers.poison !== undefined
           ? this.answers.poison()
-          : this.#end.lostError(
+          : this.#endReason.lostError(
               query,
               message,
               query.error ?? cause,
@@ -509,19 +509,28 @@ class Connection {
       );
     }
     // With nothing in flight, the server's last error was for the connection itself.
-    const told = queries.length === 0 ? { wasFatal: !wasEnding, error: this.#end.lastFatal } : {};
-    this.#end.failure ??= this.#end.lostError(told, message, cause, 'not-run', wasEnding);
-    this.#close(wasEnding ? undefined : this.#end.failure);
+    const told =
+      queries.length === 0 ? { wasFatal: !wasEnding, error: this.#endReason.lastFatal } : {};
+    this.#endReason.failure ??= this.#endReason.lostError(
+      told,
+      message,
+      cause,
+      'not-run',
+      wasEnding,
+    );
+    this.#close(wasEnding ? undefined : this.#endReason.failure);
   }
 
   /** Whether this side has closed it, or is about to. */
   get #wasWanted() {
-    return (this.state === 'ending' || this.state === 'closed') && this.#end.silence === undefined;
+    return (
+      (this.state === 'ending' || this.state === 'closed') && this.#endReason.silence === undefined
+    );
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
   onNotice(fields) {
-    if (isFatal(fields)) this.#end.lastFatal = new DatabaseError(fields);
+    if (isFatal(fields)) this.#endReason.lastFatal = new DatabaseError(fields);
     else this.#owner.onNotice(fields);
   }
 
@@ -557,7 +566,7 @@ class Connection {
   #returnUnsent(work) {
     for (const query of membersOf(work)) this.forget(query);
     if (!this.isShared || this.#owner.onUnsent?.(work) !== true) {
-      work.reject(this.#end.unsentError());
+      work.reject(this.#endReason.unsentError());
     }
   }
 
@@ -610,13 +619,13 @@ class Connection {
   /** @param {Error} silence */
   #endSilent(silence) {
     if (this.state === 'closed') return;
-    this.#end.silence = silence;
+    this.#endReason.silence = silence;
     this.state = 'ending';
     this.ownDeadline.stop();
     // What is in flight is settled by the loss that this reports.
     this.#native.close();
     if (this.inFlight > 0) return;
-    this.#end.failure ??= silence;
+    this.#endReason.failure ??= silence;
     this.#close(silence);
   }
 

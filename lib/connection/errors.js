@@ -64,9 +64,9 @@ const WHAT_TO_DO = Object.freeze({
 /** From PgBouncer, whose messages are always in English. */
 const STARTUP_PARAMETER = /^unsupported startup parameter/;
 const NO_STARTUP_PARAMETER =
-  'a pooler takes no such settings at the start of a session (options, statement_timeout, …): set them ' +
-  'for the role (ALTER ROLE … SET …) or by SET LOCAL in transactions. In ignore_startup_parameters ' +
-  'of PgBouncer they are passed over, without effect';
+  'a pooler refuses such settings at the start of a session (options, statement_timeout, …): set them ' +
+  'for the role (ALTER ROLE … SET …) or with SET LOCAL in transactions. If you add them to ' +
+  'ignore_startup_parameters of PgBouncer, it accepts them, but ignores them';
 
 const NO_HOST =
   'no host was given, and the default was tried: give connectionString or host (a connectionString that is ' +

@@ -15,11 +15,11 @@ const TEXT = 'select $1::int as i, current_query() as text';
 describe('@opentelemetry/instrumentation-pg', () => {
   const tool = useTool('@opentelemetry/instrumentation-pg', { requirers: [], schema: SCHEMA });
 
-  /** @param {Record<string, any>} [options] of the instrumentation */
-  function trace(options = {}) {
+  /** @param {Record<string, any>} [options] of the instrumentation @param {'require' | 'import'} [way] */
+  function trace(options = {}, way = 'require') {
     const output = execFileSync(
       process.execPath,
-      [path.join(__dirname, 'support', 'traced.js'), JSON.stringify(options), String(MANY)],
+      [path.join(__dirname, 'support', 'traced.js'), JSON.stringify(options), String(MANY), way],
       { env: { ...process.env, DATABASE_URL: tool.url }, encoding: 'utf8' },
     );
     const { spans, texts } = JSON.parse(output);
@@ -52,6 +52,12 @@ describe('@opentelemetry/instrumentation-pg', () => {
       assert.equal(status.code, 0);
     }
     assert.ok(spans.some(({ name }) => name === 'pg.connect'));
+  });
+
+  it('makes the same spans where the application is an ES module', () => {
+    /** @param {any[]} spans */
+    const names = (spans) => spans.map(({ name }) => name).sort();
+    assert.deepEqual(names(trace({}, 'import').spans), names(trace().spans));
   });
 
   it('records errors', () => {

@@ -66,9 +66,7 @@ describe('a bundle', function () {
 
   it('of Vite answers, if all other packages are inside', async () => {
     const project = makeServer();
-    const [, inside, outside] = /`(ssr: .*?)` it needs `(ssr: .*?)`/.exec(PAGE);
-    const both = `${inside.slice(0, -2)}, ${outside.slice('ssr: { '.length)}`;
-    project.write('vite.config.mjs', `export default { ${both} };`);
+    project.write('vite.config.mjs', blockOf('Vite', 'js'));
     await runLine(project, blockOf('Vite', 'sh'));
     await assertOutside(project, 'dist/server.mjs');
   });

@@ -176,6 +176,12 @@ describe('in the shape of pg', () => {
     assert.deepEqual(values.map(conduit.utils.prepareValue).length, values.length);
   });
 
+  it('has the file lib/client.js, whose prototype tracing tools wrap', () => {
+    const file = require.resolve('../../lib/client.js');
+    assert.ok(require.cache[file], 'it is loaded with the package');
+    assert.equal(require.cache[file].exports.prototype, conduit.Client.prototype);
+  });
+
   describe('from the folder of a consumer', () => {
     let project;
 

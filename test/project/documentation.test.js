@@ -222,7 +222,7 @@ describe('the documentation', function () {
     }
 
     for (const { code, line } of blocks(page, 'js')) {
-      const extension = /^import /m.test(code) ? 'mjs' : 'cjs';
+      const extension = /^(?:import|export) /m.test(code) ? 'mjs' : 'cjs';
       const file = nameOfBlock(page, line, extension);
 
       if (code.includes('server.listen(')) {

@@ -30,14 +30,16 @@ describe('What lib/ imports', function () {
   it('goes downward, through doors, and in no circle: what does not fails the check', () => {
     plant('query/deadline.js', "/** @typedef {import('../client').Client} Client */");
     plant('rows/result.js', "require('../pool');");
+    plant('client.js', "require('./pool');");
     plant('client/client.js', "require('../connection/outbox');");
     plant('base/bytes.js', "require('./escape');");
     plant('base/escape.js', "require('./bytes');");
     const { stdout, status } = spawnSync(process.execPath, [LINT, folder], { encoding: 'utf8' });
     assert.notEqual(status, 0);
     for (const found of [
-      /upward-from-query: lib\/query\/deadline\.js → lib\/client\/index\.js/,
+      /upward-from-query: lib\/query\/deadline\.js → lib\/client\.js/,
       /upward-from-rows: lib\/rows\/result\.js → lib\/pool\/index\.js/,
+      /upward-from-client: lib\/client\.js → lib\/pool\/index\.js/,
       /past-a-door: lib\/client\/client\.js → lib\/connection\/outbox\.js/,
       /circular: lib\/base\/bytes\.js →/,
     ]) {

@@ -6,6 +6,7 @@
 
 const { startDatabase } = require('../../scripts/database');
 const { collectFromWorkers, printNotRun } = require('./cannot-run');
+const { complete, failUnlessComplete, watchWorkers } = require('./workers');
 
 /** Where other programs find their server, with which password, …: PGHOST, PGPASSWORD, PGSSLMODE. */
 const OF_LIBPQ = /^PG(?!BOUNCER$)[A-Z]/;
@@ -28,7 +29,11 @@ async function startServer() {
  */
 async function mochaGlobalSetup() {
   await startServer();
-  if (this.isParallelMode()) collectFromWorkers();
+  failUnlessComplete();
+  if (this.isParallelMode()) {
+    collectFromWorkers();
+    watchWorkers();
+  }
   if (database?.source === 'environment') {
     // Somebody's own: it should be seen at once if it is the wrong one.
     console.log(`The tests run on ${database.place}`);
@@ -42,6 +47,7 @@ async function mochaGlobalSetup() {
 async function mochaGlobalTeardown() {
   await database?.stop();
   printNotRun();
+  complete();
 }
 
 // Mocha leaves rejections that nobody handles to other listeners, and without one they would go unnoticed.

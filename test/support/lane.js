@@ -80,7 +80,8 @@ class Lane {
     try {
       while (this.#waiting.length > 0 && !this.#isOver) await this.#passNext();
     } catch (error) {
-      if (!this.#isOver) throw error;
+      // Whoever it passes them to has closed the connection.
+      if (!this.#isOver && !this.#to.destroyed) throw error;
     }
     this.#isRunning = false;
   }

@@ -163,6 +163,30 @@ describe('In a transaction()', function () {
     }
   });
 
+  it('a stream that is left where the server cannot be asked to stop does not wait for its rows', async function () {
+    // Far less than the rows may take where it is asked.
+    this.timeout(10_000);
+    const CANCEL_REQUEST = Buffer.from([0x04, 0xd2, 0x16, 0x2e]);
+    const proxy = await Proxy.open();
+    const slow = newPool(proxy.options({ max: 1 }));
+    try {
+      const error = await errorOf(
+        slow.transaction(async (tx) => {
+          proxy.bytesPerSecond = 250_000;
+          proxy.mute = { at: CANCEL_REQUEST, reaches: false };
+          for await (const { i } of tx.stream(HUGE, ['x'])) if (i === 1) break;
+          await tx.query('select 1');
+        }),
+      );
+      assert.equal(error.outcome, 'not-run');
+      proxy.bytesPerSecond = Infinity;
+      assert.equal((await slow.query('select 1 as one')).rows[0].one, 1);
+    } finally {
+      await slow.end();
+      await proxy.close();
+    }
+  });
+
   it('that was begun by hand what is left early does no harm either', async () => {
     const client = await pool.connect();
     await client.query('begin');

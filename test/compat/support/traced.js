@@ -1,7 +1,8 @@
 'use strict';
 
 // An application whose queries are traced: prints its spans, and the texts that the server got.
-// Run by opentelemetry.test.js.
+// Run by opentelemetry.test.js:
+//   node traced.js OPTIONS MANY require|import
 
 const { promisify } = require('node:util');
 const { trace } = require('@opentelemetry/api');
@@ -24,14 +25,12 @@ class Instrumentation extends PgInstrumentation {
   }
 }
 
-const [, , options, many] = process.argv;
+const [, , options, many, way] = process.argv;
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 provider.register();
 const instrumentation = new Instrumentation(JSON.parse(options));
 instrumentation.setTracerProvider(provider);
-
-const { Client, Pool } = require('pg');
 
 const text = 'select $1::int as i, current_query() as text';
 const connectionString = process.env.DATABASE_URL;
@@ -49,6 +48,8 @@ const request = (name, serve) =>
 
 /** @returns {Promise<string[]>} two texts as the server got them */
 async function serveAll() {
+  // An ES module gets the class by other hooks: those of the files, not that of the package.
+  const { Client, Pool } = way === 'import' ? (await import('pg')).default : require('pg');
   const pool = new Pool({ connectionString, max: 2, maxInFlight: 4 });
   const insert = () => pool.query("insert into accounts (email) values ('a@b.c')");
   const asked = [

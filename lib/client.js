@@ -3,6 +3,9 @@
 // One connection as users see it, in the shape of `pg`: the forms of query() and batch(), checked
 // and made into queries; submittables such as pg-cursor; the way of a pool's query through a client
 // that a tracing tool has wrapped; the setup of a new connection.
+//
+// The door of lib/client is not its index.js, because tracing tools find the class of `pg` by the path of this
+// file (`pg/lib/client.js`), and wrap the methods of the `prototype` that it exports.
 
 const {
   Client,
@@ -12,8 +15,8 @@ const {
   readOptions,
   settingsOf,
   transactionsOf,
-} = require('./client');
-const { handOver } = require('./handed-query');
+} = require('./client/client');
+const { handOver } = require('./client/handed-query');
 const {
   answer,
   callBack,
@@ -23,13 +26,13 @@ const {
   isLimits,
   readQuery,
   readStreamed,
-} = require('./query-arguments');
-const { readBatch } = require('./read-batch');
-const { setUpSession } = require('./session-setup');
+} = require('./client/query-arguments');
+const { readBatch } = require('./client/read-batch');
+const { setUpSession } = require('./client/session-setup');
 
 /**
- * @typedef {import('./client').PoolSide} PoolSide
- * @typedef {import('./query-arguments').Callback} Callback
+ * @typedef {import('./client/client').PoolSide} PoolSide
+ * @typedef {import('./client/query-arguments').Callback} Callback
  */
 
 module.exports = {
@@ -44,6 +47,7 @@ module.exports = {
   isLimits,
   plainQuery,
   POOL,
+  prototype: Client.prototype,
   readBatch,
   readOptions,
   readQuery,
