@@ -47,7 +47,6 @@ module.exports = {
   isLimits,
   plainQuery,
   POOL,
-  prototype: Client.prototype,
   readBatch,
   readOptions,
   readQuery,
@@ -56,3 +55,6 @@ module.exports = {
   setUpSession,
   transactionsOf,
 };
+
+// Apart, because TypeScript takes what has a member of that name for a class.
+Object.assign(module.exports, { prototype: Client.prototype });
