@@ -11,12 +11,13 @@ const {
   Client,
   POOL,
   connectionOf,
+  eventsOf,
   plainQuery,
   readOptions,
   settingsOf,
   transactionsOf,
 } = require('./client/client');
-const { handOver } = require('./client/handed-query');
+const { handOver, markHanded } = require('./client/handed-query');
 const {
   answer,
   callBack,
@@ -32,6 +33,7 @@ const { setUpSession } = require('./client/session-setup');
 
 /**
  * @typedef {import('./client/client').PoolSide} PoolSide
+ * @typedef {import('./client/events').ClientEvents} ClientEvents
  * @typedef {import('./client/query-arguments').Callback} Callback
  */
 
@@ -43,8 +45,10 @@ module.exports = {
   checkLimits,
   Client,
   connectionOf,
+  eventsOf,
   handOver,
   isLimits,
+  markHanded,
   plainQuery,
   POOL,
   readBatch,

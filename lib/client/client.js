@@ -45,11 +45,12 @@ const { SubmittableConnection } = require('./submittable');
  * @typedef {object} PoolSide
  * @property {Settings} settings
  * @property {StatementRegistry} registry
- * @property {(work: import('../query').Query | import('../query').Batch) => boolean} onUnsent
- * @property {() => void} onSettled
+ * @property {(work: import('../query').Query | import('../query').Batch) => boolean} [onUnsent]
+ * @property {() => void} [onSettled]
  * @property {() => void} [onReadOnly]
- * @property {(error: Error) => void} onLost
- * @property {() => void} onClosed
+ * @property {(error: Error) => void} [onLost]
+ * @property {() => void} [onClosed]
+ * @property {(events: ClientEvents) => any} [makeConnection] what a lease has in the place of a Connection
  */
 
 const POOL = Symbol('pool');
@@ -60,9 +61,13 @@ let connectionOf;
 let transactionsOf;
 /** @type {(client: Client) => Settings} */
 let settingsOf;
+/** @type {(client: Client) => ClientEvents} */
+let eventsOf;
 
 class Client extends EventEmitter {
+  /** @type {Connection} or what a pool has made in its place */
   #connection;
+  #events;
   /**
    * The client's settings, until it has parsers of its own.
    * @type {import('../query').QueryDefaults}
@@ -82,6 +87,7 @@ class Client extends EventEmitter {
     connectionOf = (client) => client.#connection;
     transactionsOf = (client) => client.#transactions;
     settingsOf = (client) => client.#settings;
+    eventsOf = (client) => client.#events;
   }
 
   /**
@@ -103,7 +109,10 @@ class Client extends EventEmitter {
     const registry = pool?.registry ?? new StatementRegistry(new Catalog());
     const isIdle = () => this.#connection.inFlight === 0 && !this.#hasEnded;
     const events = new ClientEvents(this, pool, isIdle);
-    this.#connection = new Connection(this.#settings, registry, events);
+    this.#events = events;
+    const leased = pool?.makeConnection?.(events);
+    this.#hasConnected = leased !== undefined;
+    this.#connection = leased ?? new Connection(this.#settings, registry, events);
     const isWrapped = () => this.query !== plainQuery;
     this.#transactions = new TransactionGate(this, this.#connection, registry, isWrapped);
   }
@@ -447,6 +456,7 @@ module.exports = {
   Client,
   POOL,
   connectionOf,
+  eventsOf,
   plainQuery,
   settingsOf,
   transactionsOf,

@@ -22,6 +22,8 @@ function notificationLength({ channel, payload }) {
 
 /** The owner of a client's connection. */
 class ClientEvents {
+  /** Whose events they are: while a lease is pinned to the connection, those of the lease. @type {Client} */
+  face;
   #client;
   #pool;
   #isIdle;
@@ -33,6 +35,7 @@ class ClientEvents {
    * @param {() => boolean} isIdle whether nothing is in flight
    */
   constructor(client, pool, isIdle) {
+    this.face = client;
     this.#client = client;
     this.#pool = pool;
     this.#isIdle = isIdle;
@@ -45,21 +48,27 @@ class ClientEvents {
    * @param {any} [argument]
    */
   #emitSoon(event, argument) {
-    process.nextTick(() => this.#client.emit(event, argument));
+    const { face } = this;
+    process.nextTick(() => face.emit(event, argument));
+  }
+
+  /** The lease that was pinned to the connection has ended. */
+  dropFace() {
+    this.face = this.#client;
   }
 
   /** @param {import('../query').Query | import('../query').Batch} work */
   onUnsent(work) {
-    return this.#pool?.onUnsent(work) ?? false;
+    return this.#pool?.onUnsent?.(work) ?? false;
   }
 
   onSettled() {
-    this.#pool?.onSettled();
-    if (this.#drainPending || !this.#isIdle() || this.#client.listenerCount('drain') === 0) return;
+    this.#pool?.onSettled?.();
+    if (this.#drainPending || !this.#isIdle() || this.face.listenerCount('drain') === 0) return;
     this.#drainPending = true;
     setImmediate(() => {
       this.#drainPending = false;
-      if (this.#isIdle()) this.#client.emit('drain');
+      if (this.#isIdle()) this.face.emit('drain');
     });
   }
 
@@ -69,13 +78,13 @@ class ClientEvents {
 
   /** @param {Error} error */
   onLost(error) {
-    this.#pool?.onLost(error);
+    this.#pool?.onLost?.(error);
     // Without a listener the event would end the process; the queries have been rejected already.
-    if (this.#client.listenerCount('error') > 0) this.#emitSoon('error', error);
+    if (this.face.listenerCount('error') > 0) this.#emitSoon('error', error);
   }
 
   onClosed() {
-    this.#pool?.onClosed();
+    this.#pool?.onClosed?.();
     this.#emitSoon('end');
   }
 

@@ -228,4 +228,9 @@ function handOver(query, client, connection, goElsewhere) {
   return true;
 }
 
-module.exports = { findHanded, handOver };
+/** A query that a caller has given to a wrapper already. @param {Query} query */
+function markHanded(query) {
+  handedOver.add(query);
+}
+
+module.exports = { findHanded, handOver, markHanded };

@@ -7,7 +7,7 @@
 
 const { afterDelivery, DatabaseError } = require('../base');
 const { OWN_DEFAULTS, Query, watch } = require('../query');
-const { KNOWN_NAMES } = require('../statements');
+const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('../statements');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -44,6 +44,9 @@ const FIRST_OWN_OID = 16384;
  * - relations: views and tables whose rules or policies call a harmful function; tables whose
  *   partitions or children are locked depending on values; foreign tables, whose locks are on
  *   another server; and everything whose rules or policies use one of these
+ * - isSessionBound: an operator, a cast or a type calls a function whose answer depends on the session
+ * - sessionRelations: views and tables whose rules or policies call one, or read a view of the system; and everything
+ *   whose rules or policies use one of these
  */
 const LOOK_UP = `
 with recursive harmful_oids as (
@@ -67,6 +70,8 @@ with recursive harmful_oids as (
 ), harmful as (
   select p.oid, p.proname, p.pronargs, p.pronargdefaults
   from pg_catalog.pg_proc p join harmful_oids h on h.oid = p.oid
+), asking as (
+  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = any ($2::text[])
 ), expressions as (
   select 'relation' as kind, r.ev_class as oid, r.ev_action::text as tree
   from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type = '1'
@@ -75,10 +80,19 @@ with recursive harmful_oids as (
   union all
   select 'type', c.contypid, c.conbin::text
   from pg_catalog.pg_constraint c where c.oid >= ${FIRST_OWN_OID} and c.contypid <> 0
-), callers as (
-  select distinct e.kind, e.oid from expressions e,
+), calls as (
+  select distinct e.kind, e.oid, m[1]::oid as function from expressions e,
     pg_catalog.regexp_matches(e.tree, ':\\w*(?:funcid|fnoid|tsmhandler) ([0-9]+)', 'g') m
-  where m[1]::oid in (select oid from harmful)
+), callers as (
+  select distinct kind, oid from calls where function in (select oid from harmful)
+), system_views as (
+  select c.oid, c.relname from pg_catalog.pg_class c where c.relkind = 'v' and c.oid < ${FIRST_OWN_OID}
+), askers as (
+  select distinct kind, oid from calls where function in (select oid from asking)
+  union
+  select distinct e.kind, e.oid from expressions e,
+    pg_catalog.regexp_matches(e.tree, ':relid ([0-9]+)', 'g') m
+  where m[1]::oid in (select oid from system_views)
 ), uses as (
   select d.refobjid as used, r.ev_class as oid
   from pg_catalog.pg_depend d join pg_catalog.pg_rewrite r on r.oid = d.objid
@@ -95,6 +109,10 @@ with recursive harmful_oids as (
   select c.oid from callers c where c.kind = 'relation'
   union
   select u.oid from special s join uses u on u.used = s.oid
+), bound as (
+  select a.oid from askers a where a.kind = 'relation'
+  union
+  select u.oid from bound b join uses u on u.used = b.oid
 )
 select pg_catalog.json_build_object(
   'isStrange', exists (select from callers where kind = 'type')
@@ -114,10 +132,22 @@ select pg_catalog.json_build_object(
   'attributes', array(select distinct proname::text from harmful
     where pronargs > 0 and pronargs - pronargdefaults <= 1 order by 1),
   'relations', array(select distinct c.relname::text
-    from special s join pg_catalog.pg_class c on c.oid = s.oid where c.relkind <> 'I' order by 1)
+    from special s join pg_catalog.pg_class c on c.oid = s.oid where c.relkind <> 'I' order by 1),
+  'isSessionBound', exists (select from askers where kind = 'type')
+    or exists (select from pg_catalog.pg_operator
+      where oid >= ${FIRST_OWN_OID} and oprcode in (select oid from asking))
+    or exists (select from pg_catalog.pg_cast
+      where oid >= ${FIRST_OWN_OID} and castfunc in (select oid from asking)),
+  'sessionRelations', array(
+    select distinct c.relname::text from bound b join pg_catalog.pg_class c on c.oid = b.oid
+    union
+    select v.relname::text from system_views v
+    where pg_catalog.pg_table_is_visible(v.oid) and v.relname not like 'pg\\_%' order by 1)
 )::text as found`;
 
-const PARAMETERS = [`{${KNOWN_NAMES.map((name) => name.toLowerCase()).join(',')}}`];
+const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS]].map(
+  (names) => `{${names.map((name) => name.toLowerCase()).join(',')}}`,
+);
 
 /** All values as text: no parser of the user's is called. */
 const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
@@ -129,12 +159,14 @@ function upperCased(names) {
 
 /** @param {string} found @returns {CatalogNames} */
 function readNames(found) {
-  const { isStrange, calls, attributes, relations } = JSON.parse(found);
+  const { isStrange, calls, attributes, relations, ...session } = JSON.parse(found);
   return {
     isStrange,
     calls: upperCased(calls),
     attributes: upperCased(attributes),
     relations: upperCased(relations),
+    isSessionBound: session.isSessionBound,
+    sessionRelations: upperCased(session.sessionRelations),
   };
 }
 

@@ -49,9 +49,14 @@ class Admission {
       watch(work, millis, (error) => this.#dispatcher.giveUp(work, error));
     beginTraced(work, () => {
       if (refusal !== undefined) work.reject(refusal);
-      else if (work instanceof Batch) this.#dispatchBatch(work);
-      else this.#dispatch(work);
+      else this.dispatch(work);
     });
+  }
+
+  /** @param {Query | Batch} work whose deadline and trace have begun */
+  dispatch(work) {
+    if (work instanceof Batch) this.#dispatchBatch(work);
+    else this.#dispatch(work);
   }
 
   /**

@@ -23,6 +23,7 @@ const { WaitingRoom } = require('./waiting-room');
  * @typedef {object} DispatcherOwner
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
+ * @property {() => boolean} hasLeases whether borrowers have what may need a connection
  * @property {(client: Client) => void} onOpened nobody else has it yet
  * @property {(error: Error) => void} onOpenFailed
  * @property {(error: Error, client: Client) => void} onLost of a connection that was not lent
@@ -45,6 +46,8 @@ class Dispatcher {
   #hasWrapped = false;
   #pumpPending = false;
   #hasOpened = false;
+  /** No connection has led to a standby, or to a server that does not say whether it is one (before 14). */
+  #isOneServer = true;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
 
@@ -100,6 +103,19 @@ class Dispatcher {
 
   get isEnding() {
     return this.#whenEnded !== undefined;
+  }
+
+  /** A connection that queries share. @returns {Member | undefined} */
+  get anyShared() {
+    return this.#connections.shared[0];
+  }
+
+  /**
+   * Whether reads of borrowers may go to any connection: all of them lead to one server that can write, so that a
+   * read never sees less than the one before it; and the sessions are as the server makes them.
+   */
+  get mayMultiplex() {
+    return this.#connections.shared.length > 0 && this.#isOneServer && !this.#owner.hasSetUp();
   }
 
   stats() {
@@ -191,12 +207,43 @@ class Dispatcher {
    */
   borrow(work) {
     const refusal = this.#owner.refuse();
-    if (refusal !== undefined) return Promise.reject(refusal);
+    return refusal === undefined ? this.pin(work) : Promise.reject(refusal);
+  }
+
+  /**
+   * The same for a lease, which the end of the pool waits for.
+   * @param {Query | Batch} [work]
+   * @returns {Promise<Member>}
+   */
+  pin(work) {
     /** @type {Borrower} */
     const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
     if (work !== undefined) this.#waiting.borrowFor(work, borrower);
     duringCall(borrower, () => this.#enqueue(this.#borrowers, borrower));
     return borrower.promise;
+  }
+
+  /** @returns {Member | undefined} in the state exclusive, if one is idle and nobody waits */
+  pinIdle() {
+    const member = this.waitingCount === 0 && !lock.isHeld ? this.#balancer.findIdle() : undefined;
+    if (member !== undefined) this.#lendOut(member);
+    return member;
+  }
+
+  /** @param {Member} member */
+  #lendOut(member) {
+    this.#connections.unshare(member);
+    member.become('exclusive');
+  }
+
+  /** Why somebody who has waited for connectionTimeoutMillis gets no connection. */
+  timeoutError() {
+    return this.#waiting.timeoutError();
+  }
+
+  /** The end of the pool may have waited for them. */
+  onLeasesReleased() {
+    if (this.isEnding) this.#pumpSoon();
   }
 
   /**
@@ -308,8 +355,7 @@ class Dispatcher {
       const member = this.#balancer.findIdle();
       if (member === undefined) break;
       this.#borrowers.shift();
-      this.#connections.unshare(member);
-      member.become('exclusive');
+      this.#lendOut(member);
       next.resolve(member);
     }
     // One for each borrower, unless queries have waited for longer.
@@ -324,6 +370,7 @@ class Dispatcher {
   #onOpened(member) {
     this.#refusals.over();
     this.#hasOpened = true;
+    if (member.connection.parameterStatus('in_hot_standby') !== 'off') this.#isOneServer = false;
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();
@@ -367,7 +414,7 @@ class Dispatcher {
 
   /** @param {Member} member */
   #onClosed(member) {
-    this.#owner.onClosed(member.client);
+    this.#owner.onClosed(member.face);
     // Not at once: nothing may be sent in the middle of a delivery.
     this.#onSettled();
   }
@@ -384,7 +431,7 @@ class Dispatcher {
   }
 
   #finish() {
-    if (this.waitingCount > 0) return;
+    if (this.waitingCount > 0 || this.#owner.hasLeases()) return;
     this.#connections.close();
     if (this.#connections.members.size === 0) this.#whenEnded?.();
   }

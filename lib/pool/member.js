@@ -3,7 +3,7 @@
 // One connection of a pool: who may use it now, and until when it lives. Used
 // by pool.js alone.
 
-const { Client, connectionOf, handOver, plainQuery, POOL, setUpSession } = require('../client');
+const { Client, connectionOf, eventsOf, handOver, plainQuery, POOL, setUpSession } = require('../client');
 const { OwnQuery } = require('../connection');
 const { DISCARD_ALL } = require('../options');
 const { Batch, Query } = require('../query');
@@ -85,6 +85,11 @@ class Member {
     }
     if (work instanceof Batch) this.connection.submitBatch(work);
     else this.connection.submit(work);
+  }
+
+  /** The client that users have for it. */
+  get face() {
+    return eventsOf(this.client).face;
   }
 
   /** Somebody wants to see what is asked of the client. */

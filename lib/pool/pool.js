@@ -28,6 +28,7 @@ const { Admission } = require('./admission');
 const { useClientClass } = require('./client-class');
 const { Dispatcher } = require('./dispatcher');
 const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
+const { Leases } = require('./leases');
 const { checkChannel, checkPayload } = require('./listen-arguments');
 const { Listener } = require('./listener');
 const { lend } = require('./loan');
@@ -55,6 +56,8 @@ class Pool extends EventEmitter {
   #dispatcher;
   /** @type {Admission} */
   #admission;
+  /** @type {Leases} */
+  #leases;
   #listener;
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
@@ -93,6 +96,7 @@ class Pool extends EventEmitter {
         this.listenerCount('connect') > 0 ||
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
+      hasLeases: () => this.#leases.count > 0,
       onOpened: (client) => {
         log?.('new client connected');
         this.#idleWatch?.start();
@@ -106,6 +110,7 @@ class Pool extends EventEmitter {
       },
     });
     this.#admission = new Admission(settings, registry, this.#dispatcher, invalid);
+    this.#leases = new Leases(settings, registry, this.#dispatcher, this.#admission);
     this.#listener = new Listener(settings, registry, (error, client) =>
       this.#emitError(error, client),
     );
@@ -149,7 +154,7 @@ class Pool extends EventEmitter {
 
   /** Queries and borrowers that wait for a connection. */
   get waitingCount() {
-    return this.#dispatcher.waitingCount;
+    return this.#dispatcher.waitingCount + this.#leases.waitingCount;
   }
 
   get ending() {
@@ -267,12 +272,24 @@ class Pool extends EventEmitter {
       return this.#own(Promise.reject(callbackError('connect()')));
     }
     const loan = this.#watchLoan();
-    const borrowed = this.#dispatcher.borrow().then((member) => this.#lend(member, loan));
+    const borrowed = this.#borrow(loan);
     if (callback === undefined) return this.#own(borrowed);
     callBack(borrowed, (error, client) =>
       error ? callback(error, undefined, () => {}) : callback(undefined, client, client.release),
     );
     return undefined;
+  }
+
+  /** @param {ReturnType<typeof watchLoan>} [loan] @returns {Promise<LentClient>} */
+  async #borrow(loan) {
+    if (this.#admission.refuse() === undefined && this.#leases.isPossible) {
+      const { client, release } = this.#leases.open();
+      return this.#lend(client, loan, release);
+    }
+    const member = await this.#dispatcher.borrow();
+    return this.#lend(member.client, loan, (isBroken) => {
+      this.#dispatcher.takeBack(member, isBroken);
+    });
   }
 
   /**
@@ -317,15 +334,18 @@ class Pool extends EventEmitter {
     return { ...activity, isIdle: activity.isIdle && !this.#listener.isListening };
   }
 
-  /** @param {Member} member @param {ReturnType<typeof watchLoan>} [loan] */
-  #lend(member, loan) {
-    const { client } = member;
+  /**
+   * @param {Client} client
+   * @param {ReturnType<typeof watchLoan>} loan
+   * @param {(isBroken: boolean) => void} takeBack
+   */
+  #lend(client, loan, takeBack) {
     loan?.start();
     transactionsOf(client).open();
     const lent = lend(client, (error) => {
       loan?.stop();
       callApart(() => this.emit('release', error, client));
-      this.#dispatcher.takeBack(member, Boolean(error));
+      takeBack(Boolean(error));
     });
     callApart(() => this.emit('acquire', client));
     return lent;

@@ -96,11 +96,12 @@ class WaitingRoom {
 
   /** @param {Query | Batch | Borrower} item that has waited for too long, and is out */
   #expire(item) {
-    item.reject(this.#timeoutError());
+    item.reject(this.timeoutError());
     this.#onLeft();
   }
 
-  #timeoutError() {
+  /** Why what has waited for connectionTimeoutMillis gets no connection. */
+  timeoutError() {
     const { connectedCount } = this.#connections;
     const millis = this.#settings.connectionTimeoutMillis;
     const reason = this.#connections.reasonWithin(millis);

@@ -14,7 +14,7 @@ const {
   isOfParameter,
   toDatabaseError,
 } = require('./errors');
-const { KNOWN_NAMES } = require('./known-functions');
+const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('./known-functions');
 const { StatementInfo, StatementRegistry } = require('./registry');
 const { Scanner, isWordPart, isWordStart, readCopyTarget } = require('./scanner');
 const { isTagOfDdl } = require('./schema-change');
@@ -38,6 +38,7 @@ module.exports = {
   KNOWN_NAMES,
   readCopyTarget,
   Scanner,
+  SESSION_FUNCTIONS,
   splitStatements,
   StatementCache,
   StatementInfo,

@@ -55,6 +55,9 @@ const WORDS = new Set(
 /** All names on the two lists. */
 const KNOWN_NAMES = [...FUNCTIONS, ...WORDS];
 
+/** Those of FUNCTIONS whose answer depends on the session, or is remembered by it (currval()). */
+const SESSION_FUNCTIONS = new Set(['CURRENT_SETTING', 'NEXTVAL', 'PG_BACKEND_PID']);
+
 /**
  * What names mean in a database, besides their meaning in PostgreSQL itself; in upper case.
  * @typedef {object} CatalogNames
@@ -65,6 +68,9 @@ const KNOWN_NAMES = [...FUNCTIONS, ...WORDS];
  *   not known
  * @property {ReadonlySet<string>} relations names of relations that do more when they are read, or
  *   whose locks depend on values
+ * @property {boolean} isSessionBound whether an operator, a cast or a type asks the session
+ * @property {ReadonlySet<string>} sessionRelations names of relations whose content depends on the session that reads
+ *   them, besides those whose names begin with pg_
  */
 
 /** @type {CatalogNames} */
@@ -73,6 +79,8 @@ const NO_NAMES = {
   calls: new Set(),
   attributes: new Set(),
   relations: new Set(),
+  isSessionBound: false,
+  sessionRelations: new Set(),
 };
 
 /** NAMEDATALEN: PostgreSQL truncates a longer name, by bytes. */
@@ -132,4 +140,35 @@ function hasLiteralArgument(scanner) {
   return token === ')';
 }
 
-module.exports = { KNOWN_NAMES, callsKnownFunctionsOnly };
+/** A literal that cannot be the name of a parameter of somebody's own, which has a dot. */
+const BUILT_IN_SETTING = /^\s*'\w+'$/;
+
+/**
+ * Whether each session that nobody has changed gives the same answer to a read: it asks for nothing that belongs to
+ * one of them, such as its process id, temporary tables or the last value of a sequence.
+ * @param {string} text for which callsKnownFunctionsOnly() holds
+ * @param {CatalogNames} names of the database
+ */
+function isSameInEachSession(text, names) {
+  if (names.isSessionBound) return false;
+  const scanner = new Scanner(text);
+  let previous = '';
+  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+    if (token === '(' && SESSION_FUNCTIONS.has(previous)) {
+      const from = scanner.position;
+      const isSetting = previous === 'CURRENT_SETTING' && scanner.next() === "'";
+      if (!isSetting || !BUILT_IN_SETTING.test(text.slice(from, scanner.position))) return false;
+      token = scanner.next();
+      if (token !== ')' && token !== ',') return false;
+    } else if (isName(token)) {
+      const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
+      // System catalogs and their views, and pg_temp.
+      if (name !== 'PG_TYPEOF' && name.startsWith('PG_')) return false;
+      if (name === 'INFORMATION_SCHEMA' || names.sessionRelations.has(name)) return false;
+    }
+    previous = token;
+  }
+  return !scanner.isDoubtful;
+}
+
+module.exports = { callsKnownFunctionsOnly, isSameInEachSession, KNOWN_NAMES, SESSION_FUNCTIONS };

@@ -5,7 +5,7 @@
 // and each client without a pool; cache.js has what one connection has prepared.
 
 const { classifyStatement } = require('./class');
-const { callsKnownFunctionsOnly } = require('./known-functions');
+const { callsKnownFunctionsOnly, isSameInEachSession } = require('./known-functions');
 const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
 const { readStatements } = require('./split');
 const { isTransactional } = require('./transactional');
@@ -113,6 +113,9 @@ class StatementInfo {
      */
     this.judgedBy = undefined;
     this.isHarmless = false;
+    /** The same for `isUnbound`. @type {import('./known-functions').CatalogNames | undefined} */
+    this.unboundBy = undefined;
+    this.isUnbound = false;
     /** Rows of its last result. */
     this.rows = 0;
     /** Whether the server has reported their number correctly, which not every engine does. */
@@ -167,6 +170,18 @@ class StatementInfo {
       this.isHarmless = this.effect === 'read' && callsKnownFunctionsOnly(this.text, names);
     }
     return this.isHarmless;
+  }
+
+  /**
+   * Whether the statement only reads, and gives the same answer in each session that nobody has changed.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  readsUnbound(names) {
+    if (this.unboundBy !== names) {
+      this.unboundBy = names;
+      this.isUnbound = this.onlyReads(names) && isSameInEachSession(this.text, names);
+    }
+    return this.isUnbound;
   }
 
   /** @param {import('../rows').Result} result */

@@ -1,0 +1,295 @@
+'use strict';
+
+// What the client of a lease has in the place of a connection. The lease floats: it holds no connection, and reads
+// that are the same in each session go where queries of the pool go. With the first other statement it is pinned: it
+// gets a connection alone, and keeps it until it is released (docs/pooling-and-pipelining.md). Made by leases.js.
+
+const { ConnectionError, DatabaseError } = require('../base');
+const { eventsOf } = require('../client');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('./member').Member} Member
+ */
+
+/** PQTransactionStatusType; -1: not known. */
+const IDLE = 0;
+const NOT_KNOWN = -1;
+
+const CANCELED = {
+  S: 'ERROR',
+  V: 'ERROR',
+  C: '57014',
+  M: 'canceling statement due to user request',
+};
+
+/** What is known of the session of a lease: see connection/session-state.js. */
+class LeaseSession {
+  #lease;
+
+  /** @param {LeaseConnection} lease */
+  constructor(lease) {
+    this.#lease = lease;
+  }
+
+  get transactionStatus() {
+    const { member, isWaiting } = this.#lease;
+    if (isWaiting) return NOT_KNOWN;
+    return member === undefined ? IDLE : member.connection.session.transactionStatus;
+  }
+
+  get mayBeInTransaction() {
+    const { member, isWaiting } = this.#lease;
+    return isWaiting || member?.connection.session.mayBeInTransaction === true;
+  }
+
+  async whenStatusKnown() {
+    await this.#lease.whenServed();
+    await this.#lease.member?.connection.session.whenStatusKnown();
+  }
+}
+
+class LeaseConnection {
+  session = new LeaseSession(this);
+  /** Whose connection it is pinned to. @type {Member | undefined} */
+  member = undefined;
+  #leases;
+  /** @type {import('../client').ClientEvents} of its client */
+  #events;
+  /** The read that is in flight; never two, since they might overtake each other. @type {Query | undefined} */
+  #floating = undefined;
+  /** Statements that wait for the one in flight, or for a connection. @type {(Query | Batch)[]} */
+  #waiting = [];
+  #isPinning = false;
+  #isReleased = false;
+  #isBroken = false;
+  /** @type {'ready' | 'ending' | 'closed'} */
+  #state = 'ready';
+  /** Whether its connection keeps the process alive, if its client has said so. @type {boolean | undefined} */
+  #isLoopRef = undefined;
+  /** @type {(() => void)[]} */
+  #servedWaiters = [];
+
+  /**
+   * @param {import('./leases').Leases} leases
+   * @param {import('../client').ClientEvents} events
+   */
+  constructor(leases, events) {
+    this.#leases = leases;
+    this.#events = events;
+  }
+
+  // --- What a client asks of its connection ---------------------------------------
+
+  get state() {
+    return this.member?.connection.state ?? this.#state;
+  }
+
+  get hasFailed() {
+    return this.member?.connection.hasFailed ?? false;
+  }
+
+  get isEncrypted() {
+    return (this.member ?? this.#leases.anyMember)?.connection.isEncrypted ?? false;
+  }
+
+  get inFlight() {
+    const own = this.#waiting.length + (this.#floating === undefined ? 0 : 1);
+    return own + (this.member?.connection.inFlight ?? 0);
+  }
+
+  /** Of the server's backend; 0 if it has none and cannot get one at once. */
+  get processID() {
+    const isFree = this.member === undefined && this.#state === 'ready' && !this.#isReleased;
+    if (isFree && this.inFlight === 0 && !this.#isPinning) {
+      const member = this.#leases.pinNow(this);
+      if (member !== undefined) this.#settleOn(member);
+    }
+    return this.member?.connection.processID ?? 0;
+  }
+
+  /** @param {string} name */
+  parameterStatus(name) {
+    return (this.member ?? this.#leases.anyMember)?.connection.parameterStatus(name) ?? null;
+  }
+
+  /** @param {boolean} ref */
+  setLoopRef(ref) {
+    this.#isLoopRef = ref;
+    this.member?.connection.setLoopRef(ref);
+  }
+
+  /** @param {Query} query */
+  submit(query) {
+    if (!this.#pass(query)) return;
+    if (this.#floating === undefined && !this.#isPinning && this.#leases.mayFloat(query, this.#events)) {
+      this.#float(query);
+    } else {
+      this.#wait(query);
+    }
+  }
+
+  /** @param {Batch} batch */
+  submitBatch(batch) {
+    if (this.#pass(batch)) this.#wait(batch);
+  }
+
+  /**
+   * @param {Query | Batch} work
+   * @param {import('../base').QueryAbortedError} reason
+   */
+  giveUp(work, reason) {
+    const index = this.#waiting.indexOf(work);
+    if (index >= 0) {
+      this.#waiting.splice(index, 1);
+      work.reject(reason);
+      this.#tellServed();
+    } else {
+      this.#leases.giveUp(work, reason);
+    }
+  }
+
+  /** Cancels what runs now. @returns {Promise<void>} */
+  async cancel() {
+    // The signal would hit neighbours; and the read does nothing, whether it is stopped or not.
+    if (this.#floating !== undefined) {
+      const error = /** @type {any} */ (new DatabaseError(CANCELED));
+      this.#leases.giveUp(this.#floating, error);
+    }
+    await this.member?.connection.cancel();
+  }
+
+  /** Finishes what is in flight, then closes. @returns {Promise<void>} */
+  async end() {
+    if (this.#state === 'ready') this.#state = 'ending';
+    while (this.isWaiting || this.#floating !== undefined) await this.whenServed();
+    if (this.member !== undefined) await this.member.connection.end();
+    else this.#close();
+  }
+
+  destroy() {
+    for (const work of this.#waiting.splice(0)) work.reject(closedError());
+    if (this.member !== undefined) this.member.connection.destroy();
+    else this.#close();
+  }
+
+  // --- Floating and pinned --------------------------------------------------------
+
+  /** Whether something waits for a connection, or for the read before it. */
+  get isWaiting() {
+    return this.#waiting.length > 0;
+  }
+
+  /** Resolves when the next thing that it waits for has come. @returns {Promise<void>} */
+  whenServed() {
+    if (!this.isWaiting && this.#floating === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#servedWaiters.push(resolve);
+    });
+  }
+
+  #tellServed() {
+    for (const resolve of this.#servedWaiters.splice(0)) resolve();
+  }
+
+  /**
+   * @param {Query | Batch} work
+   * @returns {boolean} whether it is still to be decided what becomes of it
+   */
+  #pass(work) {
+    if (this.member !== undefined) send(this.member, work);
+    else if (this.#isReleased) this.#leases.runReleased(work);
+    else if (this.#state !== 'ready') work.reject(closedError());
+    else return true;
+    return false;
+  }
+
+  /** @param {Query} query */
+  #float(query) {
+    this.#floating = query;
+    query.onceSettled(() => {
+      this.#floating = undefined;
+      this.#events.onSettled();
+      if (this.isWaiting) this.#pin();
+      else this.#tellServed();
+    });
+    this.#leases.float(query);
+  }
+
+  /** @param {Query | Batch} work */
+  #wait(work) {
+    this.#waiting.push(work);
+    if (this.#floating === undefined) this.#pin();
+  }
+
+  #pin() {
+    if (this.#isPinning) return;
+    this.#isPinning = true;
+    this.#leases.pin(this).then(
+      (member) => this.#onPinned(member),
+      (error) => this.#onRefused(error),
+    );
+  }
+
+  /** @param {Member} member */
+  #onPinned(member) {
+    this.#isPinning = false;
+    const works = this.#waiting.splice(0);
+    if (this.#isBroken || (works.length === 0 && (this.#isReleased || this.#state === 'closed'))) {
+      for (const work of works) work.reject(closedError());
+      this.#leases.takeBack(member, false);
+    } else {
+      this.#settleOn(member);
+      for (const work of works) if (!work.isSettled) send(member, work);
+      if (this.#isReleased) this.#letGo();
+    }
+    this.#tellServed();
+  }
+
+  /** @param {Error} error why it got no connection */
+  #onRefused(error) {
+    this.#isPinning = false;
+    for (const work of this.#waiting.splice(0)) work.reject(this.#leases.copy(error));
+    this.#tellServed();
+  }
+
+  /** @param {Member} member */
+  #settleOn(member) {
+    this.member = member;
+    eventsOf(member.client).face = this.#events.face;
+    if (this.#isLoopRef !== undefined) member.connection.setLoopRef(this.#isLoopRef);
+  }
+
+  /** Its client was released. @param {boolean} isBroken its connection, if it has one, is not to be used again */
+  release(isBroken) {
+    this.#isReleased = true;
+    this.#isBroken = isBroken;
+    if (this.member !== undefined) this.#letGo();
+  }
+
+  #letGo() {
+    const member = /** @type {Member} */ (this.member);
+    this.member = undefined;
+    eventsOf(member.client).dropFace();
+    this.#leases.takeBack(member, this.#isBroken);
+  }
+
+  #close() {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#events.onClosed();
+  }
+}
+
+/** @param {Member} member @param {Query | Batch} work */
+function send({ connection }, work) {
+  if ('members' in work) connection.submitBatch(work);
+  else connection.submit(work);
+}
+
+function closedError() {
+  return new ConnectionError('Client was closed and is not queryable');
+}
+
+module.exports = { LeaseConnection };

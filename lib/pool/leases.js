@@ -1,0 +1,191 @@
+'use strict';
+
+// The leases of a pool: what connect() gives where clients may share connections (the option `multiplex`). Decides
+// what may float, and who may be pinned: the oldest `max` leases, who would have a connection in `pg`. So nobody
+// waits for a connection of those who wait for them, unless they did with `pg`. Owned by pool.js.
+
+const { copyError, Deferred, TimeLimit } = require('../base');
+const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
+const { LeaseConnection } = require('./lease-connection');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('./member').Member} Member
+ *
+ * A lease that waits until it is among the oldest.
+ * @typedef {{ granted: Deferred<void>, limit: TimeLimit | undefined }} Turn
+ */
+
+class Leases {
+  #settings;
+  #registry;
+  #dispatcher;
+  #admission;
+  /** Those that may be pinned. @type {Set<LeaseConnection>} */
+  #oldest = new Set();
+  /** The others, in their order. @type {Set<LeaseConnection>} */
+  #younger = new Set();
+  /** @type {Map<LeaseConnection, Turn>} */
+  #turns = new Map();
+
+  /**
+   * @param {import('../options').Settings} settings
+   * @param {import('../statements').StatementRegistry} registry
+   * @param {import('./dispatcher').Dispatcher} dispatcher
+   * @param {import('./admission').Admission} admission
+   */
+  constructor(settings, registry, dispatcher, admission) {
+    this.#settings = settings;
+    this.#registry = registry;
+    this.#dispatcher = dispatcher;
+    this.#admission = admission;
+  }
+
+  get count() {
+    return this.#oldest.size + this.#younger.size;
+  }
+
+  /** Those that wait until they may be pinned. */
+  get waitingCount() {
+    return this.#turns.size;
+  }
+
+  /**
+   * Whether connect() may give one now: an open connection shows that the server is there and the login good, and
+   * sessions begin as the server makes them. With `max: 1` a pool is used as a mutex.
+   */
+  get isPossible() {
+    const { multiplex, max, makeClient } = this.#settings;
+    if (multiplex === 'off' || max === 1 || makeClient !== undefined) return false;
+    return this.#dispatcher.mayMultiplex;
+  }
+
+  /** @returns {{ client: Client, release: (isBroken: boolean) => void }} */
+  open() {
+    /** @type {LeaseConnection | undefined} */
+    let lease;
+    const client = new Client({
+      [POOL]: {
+        settings: this.#settings,
+        registry: this.#registry,
+        makeConnection: (/** @type {import('../client').ClientEvents} */ events) =>
+          (lease = new LeaseConnection(this, events)),
+      },
+    });
+    const opened = /** @type {LeaseConnection} */ (/** @type {unknown} */ (lease));
+    if (this.#oldest.size < this.#settings.max) this.#oldest.add(opened);
+    else this.#younger.add(opened);
+    const release = (/** @type {boolean} */ isBroken) => {
+      transactionsOf(client).close();
+      this.#release(opened, isBroken);
+    };
+    return { client, release };
+  }
+
+  /** @param {LeaseConnection} lease @param {boolean} isBroken */
+  #release(lease, isBroken) {
+    lease.release(isBroken);
+    // What it has left behind is still to be sent.
+    if (lease.isWaiting) lease.whenServed().then(() => this.#remove(lease));
+    else this.#remove(lease);
+  }
+
+  /** @param {LeaseConnection} lease */
+  #remove(lease) {
+    if (!this.#oldest.delete(lease)) {
+      this.#younger.delete(lease);
+    } else {
+      const [next] = this.#younger;
+      if (next !== undefined) {
+        this.#younger.delete(next);
+        this.#oldest.add(next);
+        this.#turns.get(next)?.granted.resolve();
+      }
+    }
+    if (this.count === 0) this.#dispatcher.onLeasesReleased();
+  }
+
+  // --- Floating -------------------------------------------------------------------
+
+  /**
+   * @param {Query} query
+   * @param {import('../client').ClientEvents} events of the lease's client
+   */
+  mayFloat(query, { face }) {
+    if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
+    if (query.endsTransaction || query.isExtended) return false;
+    const info = query.identify(this.#registry);
+    if (info.effect !== 'read' || info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
+    // What the server says beside the answer is for who listens here, not for neighbours.
+    if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
+    const { catalog } = this.#registry;
+    const { anyMember } = this;
+    if (anyMember === undefined) return false;
+    const names = catalog.names ?? catalog.find(anyMember.connection, true);
+    return names !== undefined && info.readsUnbound(names);
+  }
+
+  /** @param {Query} query */
+  float(query) {
+    if (Client.prototype.query !== plainQuery) markHanded(query);
+    this.#dispatcher.runShared(query);
+  }
+
+  /** @param {Query | Batch} work @param {import('../base').QueryAbortedError} reason */
+  giveUp(work, reason) {
+    this.#dispatcher.giveUp(work, reason);
+  }
+
+  /** As a query of the pool. @param {Query | Batch} work of a client that was released */
+  runReleased(work) {
+    this.#admission.dispatch(work);
+  }
+
+  /** A connection that queries share, to ask what all of them know. */
+  get anyMember() {
+    return this.#dispatcher.anyShared;
+  }
+
+  // --- Pinning --------------------------------------------------------------------
+
+  /** @param {LeaseConnection} lease @returns {Promise<Member>} in the state exclusive */
+  async pin(lease) {
+    if (!this.#oldest.has(lease)) await this.#whenOld(lease);
+    return this.#dispatcher.pin();
+  }
+
+  /** @param {LeaseConnection} lease @returns {Member | undefined} in the state exclusive, if one is idle */
+  pinNow(lease) {
+    return this.#oldest.has(lease) ? this.#dispatcher.pinIdle() : undefined;
+  }
+
+  /** @param {Member} member @param {boolean} isBroken */
+  takeBack(member, isBroken) {
+    this.#dispatcher.takeBack(member, isBroken);
+  }
+
+  /** @param {LeaseConnection} lease */
+  async #whenOld(lease) {
+    const { connectionTimeoutMillis: millis } = this.#settings;
+    /** @type {Turn} */
+    const turn = { granted: new Deferred(), limit: undefined };
+    if (millis > 0) {
+      turn.limit = new TimeLimit(millis, () => turn.granted.reject(this.#dispatcher.timeoutError()));
+    }
+    this.#turns.set(lease, turn);
+    try {
+      await turn.granted.promise;
+    } finally {
+      turn.limit?.cancel();
+      this.#turns.delete(lease);
+    }
+  }
+
+  /** @param {Error} error that several statements are rejected with */
+  copy(error) {
+    return Object.assign(copyError(error), { outcome: 'not-run' });
+  }
+}
+
+module.exports = { Leases };
