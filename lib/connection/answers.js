@@ -49,7 +49,7 @@ class Answers {
    * @param {number} now performance.now()
    */
   onSync(query, transactionStatus, costMillis, now) {
-    this.#connection.onTransactionStatus(transactionStatus, 1);
+    this.#connection.session.querySynced(transactionStatus, 1);
     this.#connection.load.headSince = now;
     if (this.poison !== undefined) {
       this.#reject(query, this.poison());
@@ -87,7 +87,7 @@ class Answers {
    */
   onGroupSync(group, transactionStatus, costMillis, now) {
     const { members } = group;
-    this.#connection.onTransactionStatus(transactionStatus, members.length);
+    this.#connection.session.querySynced(transactionStatus, members.length);
     this.#connection.load.headSince = now;
     for (const query of members) {
       query.info.observe(costMillis / members.length);

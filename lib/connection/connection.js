@@ -21,6 +21,7 @@ const { Handshake } = require('./handshake');
 const { ConnectionLoad } = require('./load');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
+const { SessionState } = require('./session-state');
 const { StandIn } = require('./stand-in');
 const { Unwanted } = require('./unwanted');
 
@@ -56,21 +57,8 @@ class Connection {
   isShared = false;
   processID = 0;
   serverVersion = 0;
-  /**
-   * PQTransactionStatusType, or -1 while something is in flight whose effect on it is not known.
-   * Never a guess: savepoints and transactions depend on it.
-   */
-  transactionStatus = 0;
-  /**
-   * The driver's own statements in flight that are not queries. None of them opens or ends a
-   * transaction.
-   */
-  #housekeeping = 0;
   /** Queries that were settled since it was connected. */
   settled = 0;
-  /** Whether a statement since this was last cleared may have left something behind. */
-  hasTouchedSession = false;
-  hasTouchedTransaction = false;
   /** A cancel request did not get through in time, and may still arrive. */
   mayBeSignalled = false;
   /** The cancel that is under way. @type {Cancellation | undefined} */
@@ -112,6 +100,7 @@ class Connection {
       settings.query_timeout,
       (text, millis) => this.#endSilent(silentError(text, millis)),
     );
+    this.session = new SessionState(this, () => this.#outbox.learnTransactionStatus());
     this.#outbox = new Outbox(this, settings, registry);
     this.answers = new Answers(this, this.#outbox, owner);
   }
@@ -284,13 +273,17 @@ class Connection {
   /** @param {Query} query that will be sent */
   #expect({ info }) {
     ++info.uses;
-    if (info.touchesSession) this.hasTouchedSession = true;
-    if (info.touchesTransaction) this.hasTouchedTransaction = true;
+    this.session.expect(info);
   }
 
   /** Whether it accepts queries; those submitted before it is connected wait until it is. */
   get #isOpen() {
     return this.state === 'ready' || this.state === 'connecting' || this.state === 'new';
+  }
+
+  /** @param {() => void} write writes a statement of the driver's own, which no caller waits for */
+  whenPipelining(write) {
+    this.#outbox.whenPipelining(write);
   }
 
   /** @param {readonly Query[]} queries that could not be written @param {Error} error */
@@ -300,53 +293,6 @@ class Connection {
       query.reject(error);
     }
     this.afterSettling();
-  }
-
-  // --- The transaction --------------------------------------------------------
-
-  /**
-   * A Sync has reported this status. It holds only if nothing was sent behind the Sync, which may
-   * have happened since it was read.
-   * @param {number} status PQTransactionStatusType, or -1 if something was in flight behind the
-   *   Sync
-   * @param {number} count of the queries that the Sync ends
-   */
-  onTransactionStatus(status, count) {
-    const isLast = this.load.sent <= count && this.#housekeeping === 0;
-    this.transactionStatus = isLast ? status : -1;
-  }
-
-  /** @param {() => void} write writes a statement of the driver's own, which no caller waits for */
-  whenPipelining(write) {
-    this.#outbox.whenPipelining(write);
-  }
-
-  housekeepingSent() {
-    ++this.#housekeeping;
-    this.ownDeadline.watch();
-  }
-
-  /** @param {number} status as in onTransactionStatus() */
-  housekeepingSynced(status) {
-    --this.#housekeeping;
-    if (status !== -1 && this.load.sent === 0 && this.#housekeeping === 0) {
-      this.transactionStatus = status;
-    }
-  }
-
-  /**
-   * Whether a transaction may be open behind all that was submitted, including what is held back.
-   */
-  get mayBeInTransaction() {
-    return this.hasTouchedTransaction && (this.transactionStatus === -1 || this.inFlight > 0);
-  }
-
-  /** @returns {Promise<void>} resolves when that is known, or the connection is closed */
-  async whenStatusKnown() {
-    while (this.mayBeInTransaction && this.state !== 'closed') {
-      await this.whenQuiet();
-      if (this.transactionStatus === -1) await this.#outbox.learnTransactionStatus();
-    }
   }
 
   // --- Cancelling -------------------------------------------------------------
@@ -640,8 +586,7 @@ class Connection {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.#standIn?.show(false);
-    // A transaction that was open is gone with it.
-    this.transactionStatus = 0;
+    this.session.end();
     this.#native.close();
     this.#outbox.statements.lost();
     removeConnection(this);
