@@ -68,7 +68,7 @@ class Answers {
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
       query.error ??= openTransactionError(outcome.ofLeftOpen(query));
     }
-    const { cancellation } = this.#connection;
+    const cancellation = this.#connection.canceller.current;
     if (cancellation !== undefined) {
       query.error = cancellation.explain(query, query.error);
     }
@@ -132,7 +132,7 @@ class Answers {
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#connection.forget(query);
     let reason = /** @type {Error} */ (guilty?.error ?? error);
-    reason = this.#connection.cancellation?.explain(batch, reason) ?? reason;
+    reason = this.#connection.canceller.current?.explain(batch, reason) ?? reason;
     outcome.restrict(reason, outcome.ofUndone(members));
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
@@ -208,7 +208,7 @@ class Answers {
    */
   #mayRepeat(query, all, transactionStatus) {
     // Not during a cancel: nothing may be sent then, and the caller may no longer want the query.
-    if (query.retried || this.#connection.cancellation !== undefined) return false;
+    if (query.retried || this.#connection.canceller.current !== undefined) return false;
     if (all.some(({ info }) => info.mayCommitInside)) return false;
     const isAlone =
       transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;

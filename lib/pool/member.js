@@ -143,7 +143,7 @@ class Member {
     const { connection } = this;
     const { session } = connection;
     // A signal that comes late would hit whoever is next.
-    if (connection.mayBeSignalled) return false;
+    if (connection.canceller.mayBeSignalled) return false;
     const { resetQuery } = this.#settings;
     // A text of the user's own is to make that state, too.
     const losesState = hasInitialState && resetQuery === DISCARD_ALL;
