@@ -21,7 +21,7 @@ async function setUpSession(client, connection, { onConnect, verify }) {
         detail: 'it was closed during onConnect or verify',
       });
     }
-    if (connection.transactionStatus > 0) {
+    if (connection.session.transactionStatus > 0) {
       throw new ConnectionError('onConnect or verify has left a transaction open', {
         hint: 'await its COMMIT there',
       });

@@ -49,7 +49,7 @@ class Answers {
    * @param {number} now performance.now()
    */
   onSync(query, transactionStatus, costMillis, now) {
-    this.#connection.onTransactionStatus(transactionStatus, 1);
+    this.#connection.session.querySynced(transactionStatus, 1);
     this.#connection.load.headSince = now;
     if (this.poison !== undefined) {
       this.#reject(query, this.poison());
@@ -68,7 +68,7 @@ class Answers {
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
       query.error ??= openTransactionError(outcome.ofLeftOpen(query));
     }
-    const { cancellation } = this.#connection;
+    const cancellation = this.#connection.canceller.current;
     if (cancellation !== undefined) {
       query.error = cancellation.explain(query, query.error);
     }
@@ -87,7 +87,7 @@ class Answers {
    */
   onGroupSync(group, transactionStatus, costMillis, now) {
     const { members } = group;
-    this.#connection.onTransactionStatus(transactionStatus, members.length);
+    this.#connection.session.querySynced(transactionStatus, members.length);
     this.#connection.load.headSince = now;
     for (const query of members) {
       query.info.observe(costMillis / members.length);
@@ -132,7 +132,7 @@ class Answers {
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
     for (const query of members) this.#connection.forget(query);
     let reason = /** @type {Error} */ (guilty?.error ?? error);
-    reason = this.#connection.cancellation?.explain(batch, reason) ?? reason;
+    reason = this.#connection.canceller.current?.explain(batch, reason) ?? reason;
     outcome.restrict(reason, outcome.ofUndone(members));
     if (guilty !== undefined) guilty.reject(reason);
     else batch.reject(reason);
@@ -208,7 +208,7 @@ class Answers {
    */
   #mayRepeat(query, all, transactionStatus) {
     // Not during a cancel: nothing may be sent then, and the caller may no longer want the query.
-    if (query.retried || this.#connection.cancellation !== undefined) return false;
+    if (query.retried || this.#connection.canceller.current !== undefined) return false;
     if (all.some(({ info }) => info.mayCommitInside)) return false;
     const isAlone =
       transactionStatus === TRANSACTION_IDLE && this.#connection.inFlight === all.length;

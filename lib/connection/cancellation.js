@@ -3,7 +3,7 @@
 // One cancel on a connection, from the request until the connection can be used again. The signal
 // hits whatever the backend runs when it arrives. So nothing is sent until the request is through,
 // all that was in flight has its Sync, and an empty query has absorbed a signal that came late
-// (PostgreSQL documentation, "Canceling Requests in Progress"). Owned by connection.js.
+// (PostgreSQL documentation, "Canceling Requests in Progress"). Made by canceller.js.
 
 const { ConnectionError, Deferred, TimeLimit } = require('../base');
 
@@ -112,7 +112,7 @@ class Cancellation {
       // The cancel has had its effect; it was not meant for what is still in flight.
       if (this.#target === undefined && this.#isThrough && this.#hasHadEffect) return;
       if (!this.#isThrough && !this.#outbox.asides.withdrawSignal()) {
-        this.#connection.mayBeSignalled = true;
+        this.#connection.canceller.expectLateSignal();
       }
       this.#isThrough = true;
       this.#giveUp();
@@ -121,7 +121,6 @@ class Cancellation {
 
   /** The request has reached the server, or could not be sent. @param {boolean} ok */
   onCancelled(ok) {
-    this.#connection.mayBeSignalled = false;
     if (this.#isThrough) return;
     this.#isThrough = true;
     if (ok) {
@@ -145,7 +144,7 @@ class Cancellation {
       // be running by now.
       if (this.#target === undefined && this.#hasHadEffect) return;
       this.#isThrough = false;
-      this.#connection.askToCancel();
+      this.#connection.canceller.ask();
     });
   }
 

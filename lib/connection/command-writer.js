@@ -92,7 +92,7 @@ class CommandWriter {
       this.#connection.onUnwritten([query], unwrittenError(error));
       return;
     }
-    this.#connection.transactionStatus = -1;
+    this.#connection.session.querySent();
     this.#statements.sent(query);
     query.slot = takeSlot(query);
     query.trace?.sent(this.#connection);
@@ -110,7 +110,7 @@ class CommandWriter {
 
   /** @param {Query} query */
   #begin(query) {
-    this.#connection.transactionStatus = -1;
+    this.#connection.session.querySent();
     if (query.info.changesFormats) this.#formats.onSend(query);
     query.statement = this.#statements.choose(query);
     this.#statements.sent(query);

@@ -11,16 +11,17 @@ const {
   lock,
   StatementRefusedError,
 } = require('../base');
-const { addConnection, binding, newConnectionId, removeConnection, ticks } = require('../native');
-const { findUnsendable, outcome, traceConnect } = require('../query');
+const { addConnection, binding, newConnectionId, removeConnection } = require('../native');
+const { findUnsendable, membersOf, outcome, traceConnect } = require('../query');
 const { Answers } = require('./answers');
-const { Cancellation } = require('./cancellation');
+const { Canceller } = require('./canceller');
 const { EndReason } = require('./end-reason');
 const { copyAmongError, faultError, silentError, terminatedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { ConnectionLoad } = require('./load');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
+const { SessionState } = require('./session-state');
 const { StandIn } = require('./stand-in');
 const { Unwanted } = require('./unwanted');
 
@@ -43,11 +44,6 @@ const { Unwanted } = require('./unwanted');
  * @property {() => void} [onReadOnly] the server refused a write; runs in the middle of a delivery
  */
 
-/** @param {Query | Batch} work @returns {readonly Query[]} */
-function membersOf(work) {
-  return 'members' in work ? work.members : [work];
-}
-
 class Connection {
   /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
   state = 'new';
@@ -56,25 +52,8 @@ class Connection {
   isShared = false;
   processID = 0;
   serverVersion = 0;
-  /**
-   * PQTransactionStatusType, or -1 while something is in flight whose effect on it is not known.
-   * Never a guess: savepoints and transactions depend on it.
-   */
-  transactionStatus = 0;
-  /**
-   * The driver's own statements in flight that are not queries. None of them opens or ends a
-   * transaction.
-   */
-  #housekeeping = 0;
   /** Queries that were settled since it was connected. */
   settled = 0;
-  /** Whether a statement since this was last cleared may have left something behind. */
-  hasTouchedSession = false;
-  hasTouchedTransaction = false;
-  /** A cancel request did not get through in time, and may still arrive. */
-  mayBeSignalled = false;
-  /** The cancel that is under way. @type {Cancellation | undefined} */
-  cancellation = undefined;
 
   #settings;
   #owner;
@@ -88,7 +67,7 @@ class Connection {
   #standIn = undefined;
   #endReason = new EndReason();
   #outbox;
-  #unwanted = new Unwanted(this);
+  #unwanted;
   /** @type {(() => void)[]} */
   #idleWaiters = [];
   /** @type {(() => void)[]} */
@@ -112,7 +91,10 @@ class Connection {
       settings.query_timeout,
       (text, millis) => this.#endSilent(silentError(text, millis)),
     );
+    this.session = new SessionState(this, () => this.#outbox.learnTransactionStatus());
     this.#outbox = new Outbox(this, settings, registry);
+    this.canceller = new Canceller(this, this.#native, this.#outbox);
+    this.#unwanted = new Unwanted(this, this.#outbox);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -284,13 +266,17 @@ class Connection {
   /** @param {Query} query that will be sent */
   #expect({ info }) {
     ++info.uses;
-    if (info.touchesSession) this.hasTouchedSession = true;
-    if (info.touchesTransaction) this.hasTouchedTransaction = true;
+    this.session.expect(info);
   }
 
   /** Whether it accepts queries; those submitted before it is connected wait until it is. */
   get #isOpen() {
     return this.state === 'ready' || this.state === 'connecting' || this.state === 'new';
+  }
+
+  /** @param {() => void} write writes a statement of the driver's own, which no caller waits for */
+  whenPipelining(write) {
+    this.#outbox.whenPipelining(write);
   }
 
   /** @param {readonly Query[]} queries that could not be written @param {Error} error */
@@ -302,84 +288,14 @@ class Connection {
     this.afterSettling();
   }
 
-  // --- The transaction --------------------------------------------------------
-
-  /**
-   * A Sync has reported this status. It holds only if nothing was sent behind the Sync, which may
-   * have happened since it was read.
-   * @param {number} status PQTransactionStatusType, or -1 if something was in flight behind the
-   *   Sync
-   * @param {number} count of the queries that the Sync ends
-   */
-  onTransactionStatus(status, count) {
-    const isLast = this.load.sent <= count && this.#housekeeping === 0;
-    this.transactionStatus = isLast ? status : -1;
-  }
-
-  /** @param {() => void} write writes a statement of the driver's own, which no caller waits for */
-  whenPipelining(write) {
-    this.#outbox.whenPipelining(write);
-  }
-
-  housekeepingSent() {
-    ++this.#housekeeping;
-    this.ownDeadline.watch();
-  }
-
-  /** @param {number} status as in onTransactionStatus() */
-  housekeepingSynced(status) {
-    --this.#housekeeping;
-    if (status !== -1 && this.load.sent === 0 && this.#housekeeping === 0) {
-      this.transactionStatus = status;
-    }
-  }
-
-  /**
-   * Whether a transaction may be open behind all that was submitted, including what is held back.
-   */
-  get mayBeInTransaction() {
-    return this.hasTouchedTransaction && (this.transactionStatus === -1 || this.inFlight > 0);
-  }
-
-  /** @returns {Promise<void>} resolves when that is known, or the connection is closed */
-  async whenStatusKnown() {
-    while (this.mayBeInTransaction && this.state !== 'closed') {
-      await this.whenQuiet();
-      if (this.transactionStatus === -1) await this.#outbox.learnTransactionStatus();
-    }
-  }
-
   // --- Cancelling -------------------------------------------------------------
 
   /**
    * Cancels what runs now, if anything does.
-   * @param {Query | Batch} [target] the only one in flight
-   * @param {QueryAbortedError} [reason]
    * @returns {Promise<void>} resolves when others may use the connection
    */
-  cancel(target, reason) {
-    if (lock.isHeld) return this.#whenUnlocked(() => this.cancel(target, reason));
-    if (this.cancellation !== undefined) {
-      if (target !== undefined && reason !== undefined) this.cancellation.adopt(target, reason);
-      return this.cancellation.asked;
-    }
-    if (this.state === 'closed' || this.load.sent === 0) return Promise.resolve();
-    const cancellation = new Cancellation(this, this.#outbox, target, reason);
-    this.cancellation = cancellation;
-    // What is in the tick buffer must reach the server before the signal does.
-    ticks.submit();
-    this.askToCancel();
-    cancellation.done.then(() => {
-      this.cancellation = undefined;
-    });
-    return cancellation.asked;
-  }
-
-  /** Sends a cancel request; onCancelled() follows. */
-  askToCancel() {
-    this.#outbox.asides.signalBehind(() => {
-      if (this.state !== 'closed') this.#native.cancel();
-    });
+  cancel() {
+    return lock.isHeld ? this.#whenUnlocked(() => this.cancel()) : this.canceller.cancel();
   }
 
   /**
@@ -387,9 +303,10 @@ class Connection {
    * @returns {Promise<void>}
    */
   async whenQuiet() {
-    while (this.state !== 'closed' && (this.inFlight > 0 || this.cancellation !== undefined)) {
-      if (this.cancellation !== undefined) await this.cancellation.done;
-      else await this.#whenIdle();
+    while (this.state !== 'closed') {
+      if (this.canceller.current !== undefined) await this.canceller.current.done;
+      else if (this.inFlight > 0) await this.#whenIdle();
+      else return;
     }
   }
 
@@ -406,34 +323,17 @@ class Connection {
 
   /** @param {boolean} ok */
   onCancelled(ok) {
-    if (this.cancellation !== undefined) this.cancellation.onCancelled(ok);
-    else this.mayBeSignalled = false;
+    this.canceller.onCancelled(ok);
   }
 
   /**
-   * The caller no longer waits for it. If it was not sent yet, it is removed. If it is alone on a
-   * connection that is not shared, it is cancelled. Otherwise its answer is discarded, and its
-   * neighbours are not affected.
+   * The caller no longer waits for it.
    * @param {Query | Batch} work
    * @param {QueryAbortedError} reason
    */
   giveUp(work, reason) {
-    if (lock.isHeld) {
-      this.#whenUnlocked(() => work.isSettled || this.giveUp(work, reason));
-      return;
-    }
-    const members = membersOf(work);
-    if (this.#outbox.remove(work)) {
-      for (const query of members) this.forget(query);
-      work.reject(reason);
-      this.afterSettling();
-    } else if (!this.isShared && this.load.sent === members.length) {
-      this.cancel(work, reason);
-    } else {
-      reason.outcome = 'unknown';
-      work.abandon(reason);
-      this.#unwanted.add(members);
-    }
+    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.giveUp(work, reason));
+    else this.#unwanted.giveUp(work, reason);
   }
 
   /** @param {boolean} reading false makes the server stop, by back-pressure */
@@ -552,9 +452,7 @@ class Connection {
   afterSettling() {
     this.#unwanted.watch();
     if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
-    if (this.cancellation !== undefined) {
-      afterDelivery(() => this.cancellation?.advance());
-    }
+    this.canceller.advance();
     if (this.inFlight === 0) {
       if (this.state === 'ending') afterDelivery(() => this.#finish());
       if (this.#idleWaiters.length > 0) this.#tellIdle();
@@ -640,15 +538,14 @@ class Connection {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.#standIn?.show(false);
-    // A transaction that was open is gone with it.
-    this.transactionStatus = 0;
+    this.session.end();
     this.#native.close();
     this.#outbox.statements.lost();
     removeConnection(this);
     this.#unwanted.stop();
     this.ownDeadline.stop();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
-    this.cancellation?.end();
+    this.canceller.end();
     if (lost !== undefined) this.#owner.onLost(lost);
     this.#owner.onClosed();
     this.#tellIdle();

@@ -20,7 +20,8 @@ class Housekeeping extends SlotEntry {
     this.text = text;
     this.onAnswered = onAnswered;
     this.onRow = onRow;
-    connection.housekeepingSent();
+    connection.session.housekeepingSent();
+    connection.ownDeadline.watch();
   }
 
   /** @override */
@@ -44,7 +45,7 @@ class Housekeeping extends SlotEntry {
 
   /** @override @param {number} transactionStatus */
   synced(transactionStatus) {
-    this.connection.housekeepingSynced(transactionStatus);
+    this.connection.session.housekeepingSynced(transactionStatus);
     if (this.onAnswered !== undefined) afterDelivery(this.onAnswered);
   }
 }

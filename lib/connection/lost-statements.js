@@ -56,8 +56,8 @@ class LostStatements {
    * because their pooler cannot take more.
    */
   #askIfQuiet() {
-    const { transactionStatus, inFlight } = this.#connection;
-    if (this.#question !== 'open' || transactionStatus > IDLE || inFlight === 1) return;
+    const { session, inFlight } = this.#connection;
+    if (this.#question !== 'open' || session.transactionStatus > IDLE || inFlight === 1) return;
     this.#question = 'asked';
     this.#ask();
   }

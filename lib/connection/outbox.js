@@ -242,7 +242,8 @@ class Outbox {
    * @param {Query | Batch} work that has the connection to itself
    */
   #mustLearn(work) {
-    return 'isRead' in work && this.#guard.isFor(work) && this.#connection.transactionStatus === -1;
+    const { transactionStatus } = this.#connection.session;
+    return 'isRead' in work && this.#guard.isFor(work) && transactionStatus === -1;
   }
 
   /**

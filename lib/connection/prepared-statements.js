@@ -185,7 +185,9 @@ class PreparedStatements {
       if (statement.isRetired) this.#closeSoon(statement);
     }
     if (query.doubt !== undefined) this.#resolve(query, query.doubt);
-    if (this.#watch.isAwake) this.#watch.answered(query, this.#connection.transactionStatus);
+    if (this.#watch.isAwake) {
+      this.#watch.answered(query, this.#connection.session.transactionStatus);
+    }
     if (query.tag !== '') this.#applyTag(query);
     this.#lost.synced();
   }

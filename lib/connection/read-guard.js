@@ -42,7 +42,7 @@ class ReadGuard {
 
   /** @param {import('../query').Query} query that is about to be sent, alone */
   begin(query) {
-    if (this.#connection.transactionStatus !== IN_TRANSACTION) return;
+    if (this.#connection.session.transactionStatus !== IN_TRANSACTION) return;
     this.#asides.send(`SAVEPOINT ${GUARD}`);
     query.onceSettled(() => {
       if (query.wasStopped) this.#end = [`ROLLBACK TO ${GUARD}`, `RELEASE ${GUARD}`];
@@ -55,12 +55,10 @@ class ReadGuard {
     if (texts === undefined) return;
     this.#end = undefined;
     // The statement has ended the transaction, and its savepoint with it.
-    if (this.#connection.transactionStatus === IDLE) return;
+    if (this.#connection.session.transactionStatus === IDLE) return;
     for (const text of texts) this.#asides.send(text);
     // They succeed, since the savepoint was made in a transaction that was known to be open.
-    if (this.#connection.transactionStatus > IDLE) {
-      this.#connection.transactionStatus = IN_TRANSACTION;
-    }
+    this.#connection.session.savepointEnded();
   }
 }
 

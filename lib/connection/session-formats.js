@@ -152,7 +152,8 @@ class SessionFormats {
    * get a snapshot by it.
    */
   ask() {
-    const { isShared, hasTouchedTransaction, transactionStatus } = this.#connection;
+    const { isShared, session } = this.#connection;
+    const { hasTouchedTransaction, transactionStatus } = session;
     if (!isShared && hasTouchedTransaction && transactionStatus !== 0) return;
     if (this.#floats !== 'unknown') {
       this.isWanted = false;

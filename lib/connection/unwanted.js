@@ -1,38 +1,69 @@
 'use strict';
 
-// Queries in flight whose callers no longer wait. They must not occupy a connection forever: when
-// nothing else is in flight and the server settles nothing for a while, it is asked to cancel them.
-// If that has no effect, the connection is closed. Owned by connection.js.
+// Work whose caller no longer waits. If it was sent among others, its answer is discarded. But such
+// queries must not occupy a connection forever: when nothing else is in flight and the server
+// settles nothing for a while, it is asked to cancel them. If that has no effect, the connection is
+// closed. Owned by connection.js.
+
+const { membersOf } = require('../query');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../query').Batch} Batch
+ */
 
 /** How long the server may settle nothing before the cancel, and again after it. */
 const SILENCE_MILLIS = 2000;
 
 class Unwanted {
   #connection;
-  /** @type {Set<import('../query').Query>} */
+  #outbox;
+  /** @type {Set<Query>} */
   #queries = new Set();
   /** Queries of the driver's own that are not settled. */
   #ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
 
-  /** @param {import('./connection').Connection} connection */
-  constructor(connection) {
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {import('./outbox').Outbox} outbox
+   */
+  constructor(connection, outbox) {
     this.#connection = connection;
+    this.#outbox = outbox;
   }
 
-  /** @param {readonly import('../query').Query[]} queries whose callers no longer wait */
-  add(queries) {
-    for (const query of queries) this.#queries.add(query);
-    this.watch();
+  /**
+   * The caller no longer waits for it. If it was not sent yet, it is removed. If it is alone on a
+   * connection that is not shared, it is cancelled. Otherwise its answer is discarded, and its
+   * neighbours are not affected.
+   * @param {Query | Batch} work
+   * @param {import('../base').QueryAbortedError} reason
+   */
+  giveUp(work, reason) {
+    const connection = this.#connection;
+    const members = membersOf(work);
+    if (this.#outbox.remove(work)) {
+      for (const query of members) connection.forget(query);
+      work.reject(reason);
+      connection.afterSettling();
+    } else if (!connection.isShared && connection.load.sent === members.length) {
+      connection.canceller.cancel(work, reason);
+    } else {
+      reason.outcome = 'unknown';
+      work.abandon(reason);
+      for (const query of members) this.#queries.add(query);
+      this.watch();
+    }
   }
 
-  /** @param {import('../query').Query} query that is settled */
+  /** @param {Query} query that is settled */
   delete(query) {
     if (this.#queries.size > 0) this.#queries.delete(query);
   }
 
-  /** @param {import('../query').Query} query of the driver's own, which no caller waits for */
+  /** @param {Query} query of the driver's own, which no caller waits for */
   addOwn(query) {
     ++this.#ownInFlight;
     query.onceSettled(() => {
@@ -58,13 +89,13 @@ class Unwanted {
 
   /** @param {number} settledBefore */
   #look(settledBefore) {
-    const { cancellation, settled } = this.#connection;
+    const { canceller, settled } = this.#connection;
     if (settled === settledBefore) {
-      if (cancellation !== undefined) {
+      if (canceller.current !== undefined) {
         this.#connection.destroy();
         return;
       }
-      this.#connection.cancel();
+      canceller.cancel();
     }
     this.watch();
   }

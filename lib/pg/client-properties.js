@@ -59,7 +59,7 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
      * @returns {string | null} as in the server's ReadyForQuery; null while something is in flight
      */
     value() {
-      return TRANSACTION_STATUS[connectionOf(this).transactionStatus] ?? null;
+      return TRANSACTION_STATUS[connectionOf(this).session.transactionStatus] ?? null;
     },
     writable: true,
     configurable: true,

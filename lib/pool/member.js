@@ -57,7 +57,7 @@ class Member {
   /** From now on others may use it. */
   start() {
     const { connection } = this;
-    connection.hasTouchedSession = false;
+    connection.session.hasTouchedSession = false;
     this.#uncounted = connection.settled + connection.inFlight;
   }
 
@@ -146,29 +146,30 @@ class Member {
    */
   async reset(hasInitialState) {
     const { connection } = this;
+    const { session } = connection;
     // A signal that comes late would hit whoever is next.
-    if (connection.mayBeSignalled) return false;
+    if (connection.canceller.mayBeSignalled) return false;
     const { resetQuery } = this.#settings;
     // A text of the user's own is to make that state, too.
     const losesState = hasInitialState && resetQuery === DISCARD_ALL;
-    if (connection.hasTouchedSession && losesState) return false;
+    if (session.hasTouchedSession && losesState) return false;
     /** @type {string[]} */
     const texts = [];
     // 0 is known to be idle; anything else, with such statements, may be a transaction.
-    if (connection.hasTouchedTransaction && connection.transactionStatus !== 0) {
+    if (session.hasTouchedTransaction && session.transactionStatus !== 0) {
       texts.push('ROLLBACK');
     }
-    if (connection.hasTouchedSession && resetQuery !== '') texts.push(resetQuery);
-    connection.hasTouchedTransaction = false;
-    connection.hasTouchedSession = false;
+    if (session.hasTouchedSession && resetQuery !== '') texts.push(resetQuery);
+    session.hasTouchedTransaction = false;
+    session.hasTouchedSession = false;
     if (texts.length === 0) return true;
     const queries = texts.map((text) => new OwnQuery(text));
     for (const query of queries) connection.submit(query);
     const outcomes = await Promise.allSettled(queries.map(({ promise }) => promise));
-    connection.hasTouchedTransaction = false;
-    connection.hasTouchedSession = false;
+    session.hasTouchedTransaction = false;
+    session.hasTouchedSession = false;
     // It may have left a transaction open.
-    if (connection.transactionStatus > 0) return false;
+    if (session.transactionStatus > 0) return false;
     return outcomes.every(({ status }) => status === 'fulfilled');
   }
 }

@@ -142,4 +142,9 @@ function withIndex(error, index) {
   return Object.assign(error, { index });
 }
 
-module.exports = { Batch, BatchMember, ReadCommitted };
+/** @param {Query | Batch} work @returns {readonly Query[]} */
+function membersOf(work) {
+  return 'members' in work ? work.members : [work];
+}
+
+module.exports = { Batch, BatchMember, membersOf, ReadCommitted };

@@ -4,7 +4,7 @@
 // rows, its trace, and the one place that decides whether an error is 'not-run' or 'unknown'
 // (outcome.js). Nothing here knows how it is sent.
 
-const { Batch, BatchMember, ReadCommitted } = require('./batch');
+const { Batch, BatchMember, membersOf, ReadCommitted } = require('./batch');
 const { Cursor } = require('./cursor');
 const { isAbortSignal, watch } = require('./deadline');
 const { beginTraced, traceConnect, traceTransaction } = require('./diagnostics');
@@ -43,6 +43,7 @@ module.exports = {
   isAbortSignal,
   MAX_SIZE,
   Measure,
+  membersOf,
   openStream,
   outcome,
   OWN_DEFAULTS,

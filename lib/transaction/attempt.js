@@ -77,7 +77,7 @@ class Attempt extends Scope {
     try {
       ({ command } = await query.promise);
     } catch (error) {
-      if (error instanceof DatabaseError && connection.transactionStatus !== 0) {
+      if (error instanceof DatabaseError && connection.session.transactionStatus !== 0) {
         await this.#rollBack();
       } else if (error instanceof DatabaseError && !query.wasFatal) {
         this.mayLast = false;

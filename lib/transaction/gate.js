@@ -113,15 +113,15 @@ class TransactionGate {
   async run(body, options) {
     const { begin, retries } = readTransaction(body, options);
     if (this.#scope !== undefined) throw clientError();
-    const { connection } = this;
+    const { session } = this.connection;
     if (!this.#isLent) throw notLentError();
     for (let attempt = 1; ; ++attempt) {
       const scope = new Attempt(this, begin);
       // Nothing else passes from here on.
       this.#scope = scope;
       try {
-        if (connection.mayBeInTransaction) await connection.whenStatusKnown();
-        if (connection.transactionStatus > 0) throw notIdleError();
+        if (session.mayBeInTransaction) await session.whenStatusKnown();
+        if (session.transactionStatus > 0) throw notIdleError();
         return await scope.run(body);
       } catch (error) {
         if (attempt > retries || !isConflict(error)) throw error;

@@ -133,7 +133,7 @@ describe('While statements are in flight, the transaction', function () {
       if (expectsRefusal) await client.query('commit');
       else assert.equal(error, undefined);
       assert.deepEqual(await numbers('t'), expected);
-      assert.equal(connectionOf(client).transactionStatus, 0);
+      assert.equal(connectionOf(client).session.transactionStatus, 0);
       await client.end();
     };
 
