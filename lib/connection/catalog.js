@@ -10,7 +10,9 @@ const { OWN_DEFAULTS, Query, watch } = require('../query');
 const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('../statements');
 
 /**
- * @typedef {import('./connection').Connection} Connection
+ * What takes the query: a connection, or a pool.
+ * @typedef {{ state: string, isShared: boolean, submit: (query: Query) => void }} Carrier
+ *
  * @typedef {import('../statements').CatalogNames} CatalogNames
  */
 
@@ -188,20 +190,20 @@ class Catalog {
   /**
    * Called while `names` is undefined: returns the last answer if it is not too old, and requests a
    * new one if that is of use.
-   * @param {Connection} connection a shared one
+   * @param {Carrier} carrier that is shared
    * @param {boolean} isOfUse
    * @returns {CatalogNames | undefined}
    */
-  find(connection, isOfUse) {
+  find(carrier, isOfUse) {
     const now = performance.now();
     const last = this.#last;
     if (last !== undefined && now - last.askedAt < MAX_AGE_MILLIS) {
       this.#know(last, MAX_AGE_MILLIS, now);
-      this.#ask(connection, now);
+      this.#ask(carrier, now);
       return this.names;
     }
     this.#last = undefined;
-    if (isOfUse) this.#ask(connection, now);
+    if (isOfUse) this.#ask(carrier, now);
     return undefined;
   }
 
@@ -230,18 +232,18 @@ class Catalog {
     this.#timer.unref();
   }
 
-  /** @param {Connection} connection @param {number} now performance.now() */
-  #ask(connection, now) {
+  /** @param {Carrier} carrier @param {number} now performance.now() */
+  #ask(carrier, now) {
     if (this.#isAsking || now < this.#notBefore) return;
     this.#isAsking = true;
     this.#notBefore = now + PAUSE_MILLIS;
     // The query that made this necessary is just being sent.
-    afterDelivery(() => this.#send(connection));
+    afterDelivery(() => this.#send(carrier));
   }
 
-  /** @param {Connection} connection */
-  #send(connection) {
-    if (connection.state !== 'ready' || !connection.isShared) {
+  /** @param {Carrier} carrier */
+  #send(carrier) {
+    if (carrier.state !== 'ready' || !carrier.isShared) {
       this.#isAsking = false;
       return;
     }
@@ -260,7 +262,7 @@ class Catalog {
     query.promise
       .then(({ rows: [{ found }] }) => this.#learn(found, epoch, askedAt))
       .catch((error) => this.#onFailed(error));
-    connection.submit(query);
+    carrier.submit(query);
   }
 
   /** @param {string} text @param {number} epoch @param {number} askedAt */

@@ -123,7 +123,11 @@ class LeaseConnection {
   /** @param {Query} query */
   submit(query) {
     if (!this.#pass(query)) return;
-    if (this.#floating === undefined && !this.#isPinning && this.#leases.mayFloat(query, this.#events)) {
+    if (
+      this.#floating === undefined &&
+      !this.#isPinning &&
+      this.#leases.mayFloat(query, this.#events)
+    ) {
       this.#float(query);
     } else {
       this.#wait(query);

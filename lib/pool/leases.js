@@ -22,6 +22,7 @@ class Leases {
   #registry;
   #dispatcher;
   #admission;
+  #shared;
   /** Those that may be pinned. @type {Set<LeaseConnection>} */
   #oldest = new Set();
   /** The others, in their order. @type {Set<LeaseConnection>} */
@@ -40,6 +41,12 @@ class Leases {
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#admission = admission;
+    /** What asks the catalog. */
+    this.#shared = {
+      state: 'ready',
+      isShared: true,
+      submit: (/** @type {Query} */ query) => dispatcher.runShared(query),
+    };
   }
 
   get count() {
@@ -120,9 +127,7 @@ class Leases {
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
     const { catalog } = this.#registry;
-    const { anyMember } = this;
-    if (anyMember === undefined) return false;
-    const names = catalog.names ?? catalog.find(anyMember.connection, true);
+    const names = catalog.names ?? catalog.find(this.#shared, true);
     return names !== undefined && info.readsUnbound(names);
   }
 
@@ -171,7 +176,9 @@ class Leases {
     /** @type {Turn} */
     const turn = { granted: new Deferred(), limit: undefined };
     if (millis > 0) {
-      turn.limit = new TimeLimit(millis, () => turn.granted.reject(this.#dispatcher.timeoutError()));
+      turn.limit = new TimeLimit(millis, () =>
+        turn.granted.reject(this.#dispatcher.timeoutError()),
+      );
     }
     this.#turns.set(lease, turn);
     try {

@@ -3,13 +3,23 @@
 // One connection of a pool: who may use it now, and until when it lives. Used
 // by pool.js alone.
 
-const { Client, connectionOf, eventsOf, handOver, plainQuery, POOL, setUpSession } = require('../client');
+const {
+  Client,
+  connectionOf,
+  eventsOf,
+  handOver,
+  plainQuery,
+  POOL,
+  setUpSession,
+} = require('../client');
 const { OwnQuery } = require('../connection');
 const { DISCARD_ALL } = require('../options');
 const { Batch, Query } = require('../query');
 
 /** Lifetimes end between this part of the limit and all of it, so that a pool does not renew all of its connections at once. */
 const LIFETIME_JITTER = 0.1;
+
+/** @typedef {import('../client').PoolSide} PoolSide */
 
 class Member {
   /**
@@ -33,7 +43,7 @@ class Member {
   /**
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
-   * @param {Omit<import('../client').PoolSide, 'settings' | 'registry'>} listener
+   * @param {Required<Pick<PoolSide, 'onUnsent' | 'onSettled' | 'onLost' | 'onClosed'>> & Pick<PoolSide, 'onReadOnly'>} listener
    */
   constructor(settings, registry, listener) {
     this.#settings = settings;

@@ -280,7 +280,7 @@ class Pool extends EventEmitter {
     return undefined;
   }
 
-  /** @param {ReturnType<typeof watchLoan>} [loan] @returns {Promise<LentClient>} */
+  /** @param {ReturnType<typeof watchLoan> | undefined} loan @returns {Promise<LentClient>} */
   async #borrow(loan) {
     if (this.#admission.refuse() === undefined && this.#leases.isPossible) {
       const { client, release } = this.#leases.open();
@@ -336,7 +336,7 @@ class Pool extends EventEmitter {
 
   /**
    * @param {Client} client
-   * @param {ReturnType<typeof watchLoan>} loan
+   * @param {ReturnType<typeof watchLoan> | undefined} loan
    * @param {(isBroken: boolean) => void} takeBack
    */
   #lend(client, loan, takeBack) {

@@ -398,7 +398,14 @@ describe('What the catalog of a database says', function () {
   });
 
   describe('is believed', () => {
-    const ANSWER = { isStrange: false, calls: ['log'], attributes: [], relations: [] };
+    const ANSWER = {
+      isStrange: false,
+      calls: ['log'],
+      attributes: [],
+      relations: [],
+      isSessionBound: false,
+      sessionRelations: [],
+    };
 
     /** Stands for a shared connection of a server that gives these answers. */
     function newConnection() {
