@@ -20,6 +20,7 @@ const { Batch, beginTraced, Cursor, openStream, traceTransaction, watch } = requ
 const { textParsers, TypeOverrides } = require('../rows');
 const { StatementRegistry } = require('../statements');
 const { TransactionGate } = require('../transaction');
+const { beginEarly, beginsEarly } = require('./early-begin');
 const { ClientEvents } = require('./events');
 const { findHanded } = require('./handed-query');
 const { NamedStatements } = require('./named-statements');
@@ -183,7 +184,12 @@ class Client extends EventEmitter {
     if (handed !== undefined) return handed.take(text, values, third);
     const query = readQuery(this.#names.fillIn(text), values, third, this.#defaults);
     if (isWrapped) showQuery(this, query);
+    const isEarly = beginsEarly(query, this.#connection);
     this.#begin(query, this.#refuse(query));
+    if (isEarly && !query.isSettled) {
+      const promise = beginEarly(query, this.#connection);
+      return answer({ callback: query.callback, promise }, this.#settings.Promise, null);
+    }
     this.#complete(query);
     return answer(query, this.#settings.Promise, null);
   }

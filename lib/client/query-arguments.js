@@ -184,7 +184,7 @@ function checkDeadline({ signal, timeoutMillis, query_timeout }) {
 }
 
 /**
- * @param {Query} query
+ * @param {Pick<Query, 'callback' | 'promise'>} query
  * @param {PromiseConstructor | undefined} Own the user's own, if there is one
  * @param {null} [noError] passed to the callback in place of an error, as in `pg`
  * @returns {Promise<any> | undefined} nothing with a callback, which is called

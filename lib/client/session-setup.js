@@ -21,7 +21,9 @@ async function setUpSession(client, connection, { onConnect, verify }) {
         detail: 'it was closed during onConnect or verify',
       });
     }
-    if (connection.session.transactionStatus > 0) {
+    const { session } = connection;
+    if (session.mayBeInTransaction) await session.whenStatusKnown();
+    if (session.transactionStatus > 0) {
       throw new ConnectionError('onConnect or verify has left a transaction open', {
         hint: 'await its COMMIT there',
       });

@@ -218,6 +218,11 @@ class Connection {
     this.#outbox.submit(query);
   }
 
+  /** As a lease has it, which may have to wait for a connection. @param {Query} _query @param {() => void} callback */
+  whenAccepted(_query, callback) {
+    callback();
+  }
+
   /**
    * Sends a text of several statements by the simple protocol.
    * @param {Query} query

@@ -12,6 +12,8 @@ class SessionState {
   /** Whether a statement since this was last cleared may have left something behind. */
   hasTouchedSession = false;
   hasTouchedTransaction = false;
+  /** A BEGIN whose caller goes on without its answer. @type {import('../query').Query | undefined} */
+  beginning = undefined;
   #connection;
   #load;
   #askStatus;
@@ -38,6 +40,11 @@ class SessionState {
    */
   get transactionStatus() {
     return this.#transactionStatus;
+  }
+
+  /** Whether a transaction is open as far as its caller knows, since nothing but its BEGIN is in flight. */
+  get isBeginning() {
+    return this.beginning?.isSettled === false && this.#load.inFlight === 1;
   }
 
   /** @param {import('../statements').StatementInfo} info of a query that will be sent */

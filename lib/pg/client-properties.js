@@ -59,7 +59,8 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
      * @returns {string | null} as in the server's ReadyForQuery; null while something is in flight
      */
     value() {
-      return TRANSACTION_STATUS[connectionOf(this).session.transactionStatus] ?? null;
+      const { session } = connectionOf(this);
+      return session.isBeginning ? 'T' : (TRANSACTION_STATUS[session.transactionStatus] ?? null);
     },
     writable: true,
     configurable: true,

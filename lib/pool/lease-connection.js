@@ -39,6 +39,10 @@ class LeaseSession {
     return member === undefined ? IDLE : member.connection.session.transactionStatus;
   }
 
+  get isBeginning() {
+    return this.#lease.member?.connection.session.isBeginning === true;
+  }
+
   get mayBeInTransaction() {
     const { member, isWaiting } = this.#lease;
     return isWaiting || member?.connection.session.mayBeInTransaction === true;
@@ -70,6 +74,8 @@ class LeaseConnection {
   #isLoopRef = undefined;
   /** @type {(() => void)[]} */
   #servedWaiters = [];
+  /** @type {WeakMap<Query | Batch, () => void>} */
+  #whenAccepted = new WeakMap();
 
   /**
    * @param {import('./leases').Leases} leases
@@ -123,20 +129,20 @@ class LeaseConnection {
   /** @param {Query} query */
   submit(query) {
     if (!this.#pass(query)) return;
-    if (
-      this.#floating === undefined &&
-      !this.#isPinning &&
-      this.#leases.mayFloat(query, this.#events)
-    ) {
-      this.#float(query);
-    } else {
-      this.#wait(query);
-    }
+    const isNext = this.#floating === undefined && !this.isWaiting;
+    if (isNext && this.#leases.mayFloat(query, this.#events)) this.#float(query);
+    else this.#wait(query);
   }
 
   /** @param {Batch} batch */
   submitBatch(batch) {
     if (this.#pass(batch)) this.#wait(batch);
+  }
+
+  /** @param {Query} query @param {() => void} callback is called when it is on a connection of its own */
+  whenAccepted(query, callback) {
+    if (this.#waiting.includes(query)) this.#whenAccepted.set(query, callback);
+    else callback();
   }
 
   /**
@@ -239,13 +245,20 @@ class LeaseConnection {
   /** @param {Member} member */
   #onPinned(member) {
     this.#isPinning = false;
-    const works = this.#waiting.splice(0);
-    if (this.#isBroken || (works.length === 0 && (this.#isReleased || this.#state === 'closed'))) {
-      for (const work of works) work.reject(closedError());
+    if (this.#isBroken) {
+      for (const work of this.#waiting.splice(0)) work.reject(closedError());
+    }
+    // What it was for may have been given up; and what came since then waits for a read.
+    if (!this.isWaiting || this.#floating !== undefined) {
       this.#leases.takeBack(member, false);
     } else {
+      const works = this.#waiting.splice(0);
       this.#settleOn(member);
-      for (const work of works) if (!work.isSettled) send(member, work);
+      for (const work of works) {
+        if (work.isSettled) continue;
+        send(member, work);
+        this.#whenAccepted.get(work)?.();
+      }
       if (this.#isReleased) this.#letGo();
     }
     this.#tellServed();

@@ -53,6 +53,12 @@ class Leases {
     return this.#oldest.size + this.#younger.size;
   }
 
+  get counts() {
+    let pinned = 0;
+    for (const { member } of this.#oldest) if (member !== undefined) ++pinned;
+    return { floating: this.count - pinned, pinned };
+  }
+
   /** Those that wait until they may be pinned. */
   get waitingCount() {
     return this.#turns.size;

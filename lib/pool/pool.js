@@ -163,7 +163,12 @@ class Pool extends EventEmitter {
 
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
-    return this.#dispatcher.stats();
+    const { waitingCount, ...others } = this.#dispatcher.stats();
+    return {
+      ...others,
+      waitingCount: waitingCount + this.#leases.waitingCount,
+      leases: this.#leases.counts,
+    };
   }
 
   /** @param {Error} error @param {Client} client */
@@ -331,7 +336,8 @@ class Pool extends EventEmitter {
   /** A pool that listens is not idle: it waits for notifications. */
   #look() {
     const { activity } = this.#dispatcher;
-    return { ...activity, isIdle: activity.isIdle && !this.#listener.isListening };
+    const isIdle = activity.isIdle && this.#leases.count === 0 && !this.#listener.isListening;
+    return { ...activity, isIdle };
   }
 
   /**
@@ -409,7 +415,10 @@ class Pool extends EventEmitter {
     this.#settings.log?.('ending');
     this.#idleWatch?.stop();
     const { leakWarningMillis } = this.#settings;
-    const stopWatching = watchEnd(leakWarningMillis, () => this.#dispatcher.unfinished);
+    const stopWatching = watchEnd(leakWarningMillis, () => {
+      const { borrowed, ...others } = this.#dispatcher.unfinished;
+      return { ...others, borrowed: borrowed + this.#leases.counts.floating };
+    });
     try {
       await Promise.all([this.#dispatcher.end(), this.#listener.end(), this.#read?.end()]);
     } finally {

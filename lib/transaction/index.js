@@ -4,6 +4,7 @@
 // its savepoints have in common (scope.js), and what its function gets (transaction.js).
 
 const { TransactionGate } = require('./gate');
+const { looseError } = require('./errors');
 const { readTransaction } = require('./options');
 
 /**
@@ -11,4 +12,4 @@ const { readTransaction } = require('./options');
  * @typedef {import('./transaction').Body<T>} Body
  */
 
-module.exports = { readTransaction, TransactionGate };
+module.exports = { looseError, readTransaction, TransactionGate };

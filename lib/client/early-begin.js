@@ -1,0 +1,69 @@
+'use strict';
+
+// BEGIN without a round trip: its promise resolves when it is on its way, and what its caller sends next travels with
+// it. Should the server refuse it after all, the connection is closed, since what was sent behind it has run without
+// a transaction. Called by client.js.
+
+const { DatabaseError, lock } = require('../base');
+const { Result } = require('../rows');
+const { looseError } = require('../transaction');
+
+/**
+ * @typedef {import('../connection').Connection} Connection
+ * @typedef {import('../query').Query} Query
+ */
+
+/** What the server accepts in an idle session. Not SAVEPOINT and the like, nor a text with comments. */
+const BEGIN =
+  /^\s*(?:begin(?:\s+(?:work|transaction))?|start\s+transaction)(?<modes>(?:[\s,]+(?:isolation\s+level\s+(?:serializable|repeatable\s+read|read\s+(?:un)?committed)|read\s+(?:only|write)|(?:not\s+)?deferrable))*)\s*;?\s*$/i;
+
+/** Refused by a standby ("Hot Standby" in the documentation of PostgreSQL). */
+const NEEDS_PRIMARY = /serializable|write/i;
+
+/**
+ * @param {Query} query that is to be submitted
+ * @param {Connection} connection
+ */
+function beginsEarly(query, connection) {
+  // Most texts are longer, or begin otherwise.
+  const { text } = query;
+  const first = text.charCodeAt(0) | 32;
+  if ((first !== 98 && first !== 115) || text.length > 200) return false;
+  const modes = BEGIN.exec(text)?.groups?.modes;
+  if (modes === undefined) return false;
+  if (query.parameters.length > 0 || query.isExtended || query.runsSolo) return false;
+  if (query.refusal !== undefined || query.timeoutMillis !== undefined || lock.isHeld) return false;
+  if (connection.state !== 'ready' || connection.inFlight > 0) return false;
+  if (connection.session.transactionStatus !== 0) return false;
+  return !NEEDS_PRIMARY.test(modes) || connection.parameterStatus('in_hot_standby') === 'off';
+}
+
+/**
+ * @param {Query} query that was submitted
+ * @param {Connection} connection
+ * @returns {Promise<Result>} what its caller gets
+ */
+function beginEarly(query, connection) {
+  const { reject } = query;
+  // eslint-disable-next-line no-restricted-syntax -- the query's own promise names the line
+  return new Promise((resolve, fail) => {
+    query.promise.then(resolve, fail);
+    connection.whenAccepted(query, () => {
+      query.connection.session.beginning = query;
+      // In the middle of the delivery, before the answer to what was sent behind it is read.
+      query.reject = (error) => {
+        if (error instanceof DatabaseError && !query.wasFatal) {
+          query.connection.answers.distrust(() => looseError(error));
+        }
+        reject.call(query, error);
+      };
+      const result = new Result(query.rowAsArray);
+      result.addCommandComplete({
+        text: /^\s*b/i.test(query.text) ? 'BEGIN' : 'START TRANSACTION',
+      });
+      resolve(result);
+    });
+  });
+}
+
+module.exports = { beginEarly, beginsEarly };
