@@ -17,6 +17,11 @@ const { looseError } = require('../transaction');
 const BEGIN =
   /^\s*(?:begin(?:\s+(?:work|transaction))?|start\s+transaction)(?<modes>(?:[\s,]+(?:isolation\s+level\s+(?:serializable|repeatable\s+read|read\s+(?:un)?committed)|read\s+(?:only|write)|(?:not\s+)?deferrable))*)\s*;?\s*$/i;
 
+const SPACE = 32;
+const LETTER_B = 98;
+const LETTER_S = 115;
+const MAX_LENGTH = 200;
+
 /** Refused by a standby ("Hot Standby" in the documentation of PostgreSQL). */
 const NEEDS_PRIMARY = /serializable|write/i;
 
@@ -27,8 +32,9 @@ const NEEDS_PRIMARY = /serializable|write/i;
 function beginsEarly(query, connection) {
   // Most texts are longer, or begin otherwise.
   const { text } = query;
-  const first = text.charCodeAt(0) | 32;
-  if ((first !== 98 && first !== 115) || text.length > 200) return false;
+  const first = text.charCodeAt(0);
+  const mayBegin = first <= SPACE || (first | SPACE) === LETTER_B || (first | SPACE) === LETTER_S;
+  if (!mayBegin || text.length > MAX_LENGTH) return false;
   const modes = BEGIN.exec(text)?.groups?.modes;
   if (modes === undefined) return false;
   if (query.parameters.length > 0 || query.isExtended || query.runsSolo) return false;
