@@ -316,6 +316,13 @@ export interface PoolOptions extends ClientOptions {
    * Which queries of {@link Pool.query} may share a Sync. Default: `'reads'`. See {@link SyncGroupMode}.
    */
   syncGroup?: SyncGroupMode | undefined;
+  /**
+   * Whether clients of {@link Pool.connect} share connections. `'reads'`: a client holds no connection while its
+   * statements only read and give the same answer in every session; its first other statement gets an exclusive
+   * connection, until the client is released. `'off'`: each client has an exclusive connection. See
+   * docs/pooling-and-pipelining.md, "Borrowed clients". Default: `'reads'`.
+   */
+  multiplex?: 'off' | 'reads' | undefined;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
   idleTimeoutMillis?: number | null | undefined;
   /**
@@ -808,7 +815,10 @@ export interface Client extends Queryable, Transactional, Streamable {}
 export class Client extends EventEmitter {
   constructor(config?: string | ClientOptions | null);
 
-  /** Process id of the server's backend; 0 before the client is connected. */
+  /**
+   * Process id of the server's backend; 0 before the client is connected. Of a client of {@link Pool.connect} that holds
+   * no connection (`multiplex`), reading it takes one that is free; 0 if none is.
+   */
   readonly processID: number;
   /** Name of the role that it connects as. */
   readonly user: string | undefined;
@@ -1043,6 +1053,8 @@ export interface PoolStats extends QueryCounters {
   idleCount: number;
   /** As {@link Pool.waitingCount}. */
   waitingCount: number;
+  /** Clients of {@link Pool.connect} that share connections: those without a connection, and those with one. */
+  leases: { floating: number; pinned: number };
   /** Totals of all connections. */
   statementCache: {
     /** Executions whose text was in the cache. */

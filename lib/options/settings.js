@@ -108,7 +108,7 @@ const SETTINGS = {
   maxInFlight: { check: integer(1), default: 1024 },
   maxWaiting: { check: limit, default: Infinity },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
-  multiplex: { check: oneOf('off', 'reads'), default: 'off' },
+  multiplex: { check: oneOf('off', 'reads'), default: 'reads' },
   idleTimeoutMillis: { check: integer(0), default: 10000 },
   maxUses: { check: orNever, default: Infinity },
   maxLifetimeSeconds: { check: integer(0), default: 0 },

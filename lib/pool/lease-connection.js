@@ -191,7 +191,7 @@ class LeaseConnection {
     return this.#waiting.length > 0;
   }
 
-  /** Resolves when the next thing that it waits for has come. @returns {Promise<void>} */
+  /** Resolves when something that it waits for has come; then there may be more. @returns {Promise<void>} */
   whenServed() {
     if (!this.isWaiting && this.#floating === undefined) return Promise.resolve();
     return new Promise((resolve) => {

@@ -97,11 +97,11 @@ class Leases {
   }
 
   /** @param {LeaseConnection} lease @param {boolean} isBroken */
-  #release(lease, isBroken) {
+  async #release(lease, isBroken) {
     lease.release(isBroken);
     // What it has left behind is still to be sent.
-    if (lease.isWaiting) lease.whenServed().then(() => this.#remove(lease));
-    else this.#remove(lease);
+    while (lease.isWaiting) await lease.whenServed();
+    this.#remove(lease);
   }
 
   /** @param {LeaseConnection} lease */

@@ -3,6 +3,7 @@
 // BEGIN without a round trip: its promise resolves when it is on its way. Everything else about it is as in `pg`.
 
 const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
 const pg = require('pg');
 const { TransactionError } = require('../..');
 const { connectionOf } = require('../../lib/client/client');
@@ -50,10 +51,7 @@ describe('BEGIN', () => {
   async function settlesAlone(promise) {
     promise.catch(() => {});
     proxy.hold();
-    const winner = await Promise.race([
-      promise.then(() => true),
-      new Promise((resolve) => setTimeout(resolve, 30, false)),
-    ]);
+    const winner = await Promise.race([promise.then(() => true), delay(30, false)]);
     proxy.release();
     return winner;
   }

@@ -10,7 +10,7 @@ const path = require('node:path');
 const ts = require('typescript');
 const { classifyStatement } = require('../../lib/statements/class');
 const { PAGES: PAGES_OF_INSTALLING, PARTS, fill } = require('../../scripts/install-docs');
-const { PAGES, blocks, files, nameOfBlock, read } = require('../support/pages');
+const { PAGES, blocks, files, extensionOf, nameOfBlock, read } = require('../support/pages');
 const { killAll } = require('../support/program');
 const { Project, ROOT } = require('../support/project');
 
@@ -222,7 +222,7 @@ describe('the documentation', function () {
     }
 
     for (const { code, line } of blocks(page, 'js')) {
-      const extension = /^(?:import|export) /m.test(code) ? 'mjs' : 'cjs';
+      const extension = extensionOf(code);
       const file = nameOfBlock(page, line, extension);
 
       if (code.includes('server.listen(')) {

@@ -9,7 +9,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const ts = require('typescript');
 const { runProgram } = require('./outside');
-const { PAGES, blocks, files, nameOfBlock, read } = require('./pages');
+const { PAGES, blocks, extensionOf, files, nameOfBlock, read } = require('./pages');
 const { ROOT } = require('./project');
 
 /** What no user copies: what loads and shows the example, and what has its packages in a folder of its own. */
@@ -184,7 +184,7 @@ class Compiler {
         .filter(({ code }) => code.includes(`'pg-conduit'`))
         .filter(({ code }) => !LEFT_OUT.some((part) => code.includes(part)))
         .map(({ code, line }) => {
-          const name = nameOfBlock(page, line, /^import /m.test(code) ? 'mjs' : 'cjs');
+          const name = nameOfBlock(page, line, extensionOf(code));
           // To the declarations of Node.js a server may be one without a port.
           this.write(name, code.replaceAll('server.address().port', `'a port'`));
           return name;

@@ -43,4 +43,9 @@ function nameOfBlock(page, line, extension) {
   return `${page.replace(/\W/g, '-')}-${line}.${extension}`;
 }
 
-module.exports = { PAGES, blocks, files, nameOfBlock, read };
+/** @param {string} code in JavaScript @returns {string} of a file that holds it */
+function extensionOf(code) {
+  return /^(?:import|export) /m.test(code) ? 'mjs' : 'cjs';
+}
+
+module.exports = { PAGES, blocks, extensionOf, files, nameOfBlock, read };

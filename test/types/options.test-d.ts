@@ -71,6 +71,7 @@ expectAssignable<PoolOptions>({
   maxInFlight: 100,
   maxWaiting: Infinity,
   syncGroup: 'all',
+  multiplex: 'reads',
   idleTimeoutMillis: 0,
   maxUses: Infinity,
   maxLifetimeSeconds: 3600,
@@ -140,6 +141,7 @@ expectNotAssignable<PoolOptions>({ resetQuery: false });
 expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
 expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
 expectNotAssignable<PoolOptions>({ syncGroup: true });
+expectNotAssignable<PoolOptions>({ multiplex: 'all' });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 5 } }));
