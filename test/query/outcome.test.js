@@ -223,10 +223,12 @@ describe('The outcome of an error', function () {
     'a later statement of its text fails, on a pool': (text) =>
       pool().query(`${text}; select 1 / 0`),
     'its text leaves a transaction open': (text) => pool().query(`${text}; begin`),
-    'its connection ends after it': async (text) => (await client()).batch([text, DIES]),
-    'its connection ends after it, while its batch is being written': async (text) =>
-      (await client()).batch([text, DIES, ...Array.from({ length: 3 }, large)]),
-    'its batch is cancelled after it': async (text) =>
+    'a later statement of its batch ends the connection': async (text) =>
+      (await client()).batch([text, DIES]),
+    'a later statement of its batch ends the connection, while the batch is being written': async (
+      text,
+    ) => (await client()).batch([text, DIES, ...Array.from({ length: 3 }, large)]),
+    'a later statement of its batch is cancelled': async (text) =>
       (await client()).batch([text, 'select pg_sleep(30)'], { timeoutMillis: 150 }),
     'it is in a transaction() that fails': async (text) =>
       (await client()).transaction(async (transaction) => {
@@ -237,8 +239,8 @@ describe('The outcome of an error', function () {
 
   /** Where nobody can know, though all is undone. */
   const IN_DOUBT = new Set([
-    'its connection ends after it',
-    'its connection ends after it, while its batch is being written',
+    'a later statement of its batch ends the connection',
+    'a later statement of its batch ends the connection, while the batch is being written',
   ]);
 
   for (const [number, [way, fail]] of Object.entries(WAYS).entries()) {

@@ -13,7 +13,7 @@ describe('parameters', () => {
   before(resetSchema);
   afterEach(endAll);
 
-  describe('with a NUL character are refused, and only their query', () => {
+  describe('with a NUL character reject only their own query', () => {
     const text = 'select $1::text as a, $2::text as b, $3::text as c';
     const good = ['1', 'é', '3'];
 
@@ -119,7 +119,7 @@ describe('parameters', () => {
     });
   });
 
-  describe('that cannot be sent are refused, and only their query', () => {
+  describe('that cannot be sent reject only their own query:', () => {
     const text = 'select $1::text as a, $2::text as b, $3::text as c';
     const good = ['é', '2', '3'];
     const circular = { name: 'a' };
@@ -193,7 +193,7 @@ describe('parameters', () => {
       assert.deepEqual((await pool.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('and a toPostgres() that sends queries itself disturbs nothing', async () => {
+    it('while toPostgres() may send queries itself', async () => {
       const client = await newClient();
       const inner = [];
       const busy = (n) => ({

@@ -40,7 +40,7 @@ describe('parameters', () => {
   after(closeReference);
   afterEach(endAll);
 
-  describe('arrive as pg sends them', () => {
+  describe('arrive as pg sends them:', () => {
     const bytes = Uint8Array.from({ length: 16 }, (_, n) => n * 17);
     const nested = { a: [1, { b: null }], ключ: 'é😀"\\', '': '', __proto__: null };
     const date = new Date('2024-02-29T12:34:56.789Z');
@@ -70,7 +70,7 @@ describe('parameters', () => {
       ],
       bigints: [0n, -1n, 2n ** 31n, 2n ** 63n - 1n, -(2n ** 63n), 10n ** 50n],
       booleans: [true, false],
-      nothing: [null, undefined],
+      'null and undefined': [null, undefined],
       dates: [
         ...[date, new Date(0), new Date(-1), new Date('0001-01-01T00:00:00Z')],
         ...[new Date('-000043-03-15T12:00:00Z'), new Date('+010000-01-01T00:00:00Z')],
@@ -130,7 +130,7 @@ describe('parameters', () => {
       });
     }
 
-    it('for parameters of many types, with the same values or the same errors', async () => {
+    it('in queries for many types, with the same results or errors', async () => {
       const client = await newClient();
       const types = [
         ...['int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'bool', 'text', 'bytea', 'json'],
@@ -168,7 +168,7 @@ describe('parameters', () => {
       }
     });
 
-    it('for the columns of an insert, whose types the server infers', async () => {
+    it('in the columns of an INSERT, whose types the server infers', async () => {
       const client = await newClient();
       await client.query(
         'create table given (id int4, t text, n numeric, b bytea, j jsonb, a int4[], ts timestamptz, f float8)',
@@ -184,7 +184,7 @@ describe('parameters', () => {
       for (const values of rows) await sameOutcomeAsPg(client, { text: insert, values });
     });
 
-    it('where there are too few or too many, with the error of the server', async () => {
+    it('too few or too many, with the error of the server', async () => {
       const client = await newClient();
       const text = 'select $1::int as a, $2::int as b';
       for (let execution = 1; execution <= EXECUTIONS; ++execution) {
@@ -197,7 +197,7 @@ describe('parameters', () => {
       }
     });
 
-    it('where there are too few or too many, with a hint that counts both sides', async () => {
+    it('too few or too many, with a hint that has both numbers', async () => {
       const client = await newClient();
       const pool = newPool({ max: 1 });
       const two = 'select $1::int as a, $2::int as b';

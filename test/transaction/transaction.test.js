@@ -50,7 +50,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1]);
     });
 
-    it('statements that nobody awaited', async () => {
+    it('statements that were not awaited', async () => {
       await pool.transaction((tx) => {
         insert(tx, 1);
         tx.query('select pg_sleep(0.02)');
