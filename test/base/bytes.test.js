@@ -1,8 +1,8 @@
 'use strict';
 
-// Bytes whose length is not what their property says, or not any more when they are sent: what arrives
-// is what the memory holds, or the query is refused alone. And more bytes in one tick or one batch than
-// can be counted.
+// Bytes whose length property is wrong, or whose memory changes before they are sent: they are sent as they are
+// in memory, or only their query is refused. And more bytes in one tick or one batch than
+// can be sent.
 
 const assert = require('node:assert/strict');
 const { ParameterError } = require('../..');
@@ -31,7 +31,7 @@ function subclassed() {
   return Object.setPrototypeOf(Buffer.from(CONTENT), Longer.prototype);
 }
 
-/** Another value each time that it is asked for. */
+/** A different length each time that it is read. */
 function restless() {
   let count = 0;
   return owned(() => (++count % 3) * 7);
@@ -69,15 +69,15 @@ const LIARS = [
   ['a length that changes', restless],
   ['all properties redefined', redefined],
   ['shared memory', shared],
-  ['shared memory that can grow', growing],
-  ['memory that can change its size', resizable],
+  ['growable shared memory', growing],
+  ['resizable memory', resizable],
 ];
 
 const IMPOSTORS = [
   ['a proxy', () => new Proxy(Buffer.from(CONTENT), {})],
-  ['what only inherits from Buffer', () => Object.create(Buffer.prototype)],
+  ['an object with the prototype of Buffer', () => Object.create(Buffer.prototype)],
   [
-    'what inherits from Buffer and has a length',
+    'an object with the prototype of Buffer and a length',
     () => Object.create(Buffer.prototype, { length: { value: 10 } }),
   ],
 ];
@@ -111,12 +111,12 @@ describe('bytes', function () {
   }
 
   for (const [name, make] of LIARS) {
-    it(`arrive as the memory holds them, with ${name}`, async () => {
+    it(`are sent as they are in memory, with ${name}`, async () => {
       await arrive(await newClient(), make);
       await arrive(newPool({ max: 1 }), make);
     });
 
-    it(`arrive as the memory holds them in an array, and by COPY, with ${name}`, async () => {
+    it(`are sent as they are in memory in an array and by copyRows(), with ${name}`, async () => {
       const client = await newClient();
       const { rows } = await client.query('select $1::bytea[] as v', [[make(), make()]]);
       assert.deepEqual(rows, [{ v: [CONTENT, CONTENT] }]);
@@ -138,7 +138,7 @@ describe('bytes', function () {
       ]);
     });
 
-    it(`arrive as the memory holds them in a stream of COPY, with ${name}`, async () => {
+    it(`are sent as they are in memory by copyFrom(), with ${name}`, async () => {
       const client = await newClient();
       await client.query('create temp table t (v text)');
       const stream = client.copyFrom('copy t from stdin');
@@ -162,7 +162,7 @@ describe('bytes', function () {
     });
   }
 
-  it('of a false length that they have got since they were given arrive as they are', async () => {
+  it('are sent as they are if their length property is changed after the call', async () => {
     const client = await newClient();
     const value = Buffer.from(CONTENT);
     const lock = client.query('select pg_sleep(0.05)');
@@ -174,7 +174,7 @@ describe('bytes', function () {
   });
 
   for (const [name, make] of IMPOSTORS) {
-    it(`are refused alone: ${name}`, async () => {
+    it(`that are not real do not disturb other queries: ${name}`, async () => {
       const client = await newClient();
       const [refused, next] = await Promise.allSettled([
         client.query('select $1::bytea as v', [make()]),
@@ -202,7 +202,7 @@ describe('bytes', function () {
     });
   }
 
-  describe('whose memory is taken away before they are sent', () => {
+  describe('whose memory is lost before they are sent', () => {
     /** @type {[string, () => [any, () => void]][]} */
     const LOST = [
       [
@@ -229,7 +229,7 @@ describe('bytes', function () {
     ];
 
     for (const [name, make] of LOST) {
-      it(`make their query fail, which has not run, and no other: ${name}`, async () => {
+      it(`reject only their query, as not-run: ${name}`, async () => {
         const pool = newPool({ max: 1 });
         for (let execution = 1; execution <= EXECUTIONS; ++execution) {
           const [value, take] = make();
@@ -254,7 +254,7 @@ describe('bytes', function () {
         }
       });
 
-      it(`make a COPY fail: ${name}`, async () => {
+      it(`fail their COPY: ${name}`, async () => {
         const client = await newClient();
         await client.query('create temp table t (v text)');
         const [value, take] = make();
@@ -270,7 +270,7 @@ describe('bytes', function () {
         assert.deepEqual((await client.query('select count(*)::int as n from t')).rows, [{ n: 0 }]);
       });
 
-      it(`are refused when they are gone before they are given: ${name}`, async () => {
+      it(`are refused if the memory is lost before the call: ${name}`, async () => {
         const client = await newClient();
         const [value, take] = make();
         take();
@@ -281,7 +281,7 @@ describe('bytes', function () {
     }
   });
 
-  it('that a wrapper of query() puts in the place of a parameter are sent as parameters are', async () => {
+  it('and other values that a wrapper of query() puts in place of a parameter are sent as usual', async () => {
     const pool = newPool({ max: 1 });
     let replacement;
     pool.on('connect', (client) => {
@@ -303,12 +303,12 @@ describe('bytes', function () {
     }
   });
 
-  describe('in great amount', () => {
+  describe('in large amounts', () => {
     // Zeros that are never written take no memory.
     const large = Buffer.alloc(300 << 20);
 
     for (const face of ['client', 'pool', 'transaction']) {
-      it(`are refused when a batch has more than can be sent: ${face}`, async () => {
+      it(`are refused if a batch is larger than 1 GB: ${face}`, async () => {
         const one = face === 'pool' ? newPool({ max: 1 }) : await newClient();
         const size = { text: 'select length($1::bytea)', values: [large] };
         const attempt = async (queryable) => {
@@ -341,7 +341,7 @@ describe('bytes', function () {
       });
     }
 
-    it('are refused when the texts of a batch are longer than a string may be', async () => {
+    it('are refused if the texts of a batch are longer than a string can be', async () => {
       const client = await newClient();
       const text = 'x'.repeat(200 << 20);
       const error = await client
@@ -353,7 +353,7 @@ describe('bytes', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('of several queries in one tick go one after the other', async () => {
+    it('of several queries in one tick are sent one after the other', async () => {
       const clients = await Promise.all(Array.from({ length: 4 }, () => newClient()));
       const mega = Buffer.alloc(64 << 20);
       const results = await Promise.all(

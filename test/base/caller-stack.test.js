@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/base/caller-stack.js: the stack of each error names a line of the caller's, whichever public call it comes from, and
-// what succeeds pays nothing for it.
+// lib/base/caller-stack.js: the stack of each error names a line of the caller's, whichever public method it comes from, and
+// calls that succeed pay nothing for it.
 
 const assert = require('node:assert/strict');
 const { tracingChannel } = require('node:diagnostics_channel');
@@ -125,7 +125,7 @@ const FAILURES = {
       ),
     ],
   },
-  'what it is given is wrong': {
+  'its argument is wrong': {
     how: WRONG,
     on: { Pool: newPool, Client: newClient, Transaction: newPool },
     but: [
@@ -142,7 +142,7 @@ const FAILURES = {
     },
     but: ['Pool end'],
   },
-  'it comes after the end': {
+  'it is called after end()': {
     how: { ...WELL, channel: 'a' },
     on: {
       Pool: () => ended(newPool()),
@@ -173,7 +173,7 @@ describe('the stack of an error', () => {
   });
   afterEach(endAll);
 
-  it('is looked at for each public call', () => {
+  it('is tested for each public method', () => {
     for (const Class of [Pool, Client, Transaction, Cursor]) {
       const calls = Object.keys(
         CALLS[Class.name] ?? { read: true, onRows: 0, onFailed: 0, onEnded: 0 },
@@ -194,7 +194,7 @@ describe('the stack of an error', () => {
     for (const [Class, calls] of Object.entries(CALLS)) {
       for (const [name, call] of Object.entries(calls)) {
         if (but.includes(`${Class} ${name}`)) continue;
-        it(`names who awaits ${Class} ${name}, when ${what}`, async () => {
+        it(`names the function that awaits ${Class} ${name}, when ${what}`, async () => {
           const one = await on[Class]();
           async function theCaller() {
             await call(one, how);
@@ -205,7 +205,7 @@ describe('the stack of an error', () => {
     }
   }
 
-  describe('of a promise that nobody awaits', () => {
+  describe('of a promise that is not awaited', () => {
     /** What ends in a promise that the driver itself has made. */
     const PROMISED = {
       Pool: [
@@ -238,7 +238,7 @@ describe('the stack of an error', () => {
       }
     }
 
-    it('names the call where there is a callback', async () => {
+    it('names the call if there is a callback', async () => {
       for (const one of [newPool(), await newClient(), new Pool(NOWHERE), ended(newPool())]) {
         const asked = await one;
         function theCaller(callback) {
@@ -266,7 +266,7 @@ describe('the stack of an error', () => {
     });
   });
 
-  describe('costs what succeeds nothing', () => {
+  describe('costs nothing for a query that succeeds', () => {
     const { captureStackTrace } = Error;
     afterEach(() => {
       Error.captureStackTrace = captureStackTrace;
@@ -283,7 +283,7 @@ describe('the stack of an error', () => {
       return count;
     }
 
-    it('where its text has succeeded before', async () => {
+    it('if its text has succeeded before', async () => {
       const pool = newPool();
       const client = await newClient();
       const run = async () => {
@@ -298,7 +298,7 @@ describe('the stack of an error', () => {
       assert.equal(await countCaptures(run), 0);
     });
 
-    it('nor where texts are made of values', async () => {
+    it('if each text is new, since values are written into it', async () => {
       const pool = newPool();
       const ask = (from) => async () => {
         for (let i = from; i < from + 300; ++i) await pool.query(`select ${i}`);
@@ -308,8 +308,8 @@ describe('the stack of an error', () => {
     });
   });
 
-  describe('is the user’s own', () => {
-    it('where his function has thrown it', async () => {
+  describe('is that of the user', () => {
+    it('if a function of the user has thrown it', async () => {
       const pool = newPool();
       const own = await errorOf(pool.query('select 1 / 0'));
       const { stack } = own;
@@ -328,7 +328,7 @@ describe('the stack of an error', () => {
       assert.equal(own.stack, stack);
     });
 
-    it('where a hook has thrown it, for all who wait', async () => {
+    it('if a hook has thrown it, for all waiting calls', async () => {
       async function theHook(client) {
         await client.query('select 1 / 0');
       }
@@ -365,7 +365,7 @@ describe('the stack of an error', () => {
     });
   });
 
-  it('is of one rejection, which nothing that comes later adds to', async () => {
+  it('is that of the first rejection, and later ones have no effect', async () => {
     const unhandled = [];
     const note = (reason) => unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -391,7 +391,7 @@ describe('the stack of an error', () => {
     assert.deepEqual(unhandled, []);
   });
 
-  it('names who awaits, whoever traces', async () => {
+  it('names the awaiting function while tracing channels have subscribers', async () => {
     const channels = ['query', 'connect', 'transaction'].map((name) =>
       tracingChannel(`pg-conduit:${name}`),
     );
@@ -414,7 +414,7 @@ describe('the stack of an error', () => {
     }
   });
 
-  it('names who awaits a COMMIT that fails', async () => {
+  it('names the function that awaits a transaction whose COMMIT fails', async () => {
     const pool = newPool();
     await pool.query(
       'create table deferring (a int unique deferrable initially deferred); insert into deferring values (1)',
@@ -427,7 +427,7 @@ describe('the stack of an error', () => {
     assertNamesCaller(error, /async theCaller/);
   });
 
-  it('names who awaits, through a tool that wraps the query of clients', async () => {
+  it('names the awaiting function if the query() of clients is wrapped', async () => {
     class Wrapped extends Client {
       async query(...given) {
         return await super.query(...given);
@@ -442,7 +442,7 @@ describe('the stack of an error', () => {
     }
   });
 
-  it('names where a stream was made when its signal aborts it', async () => {
+  it('names the call of stream() when its signal aborts the stream', async () => {
     const controller = new AbortController();
     const pool = newPool();
     function theCaller() {
@@ -456,7 +456,7 @@ describe('the stack of an error', () => {
     assertNamesCaller(error, /theCaller/);
   });
 
-  describe('is left alone', () => {
+  describe('is not touched', () => {
     const { stackTraceLimit, prepareStackTrace } = Error;
     afterEach(() => {
       Error.stackTraceLimit = stackTraceLimit;
@@ -471,7 +471,7 @@ describe('the stack of an error', () => {
         errorOf(run().query(42)),
       ]);
 
-    it('where stacks are not wanted', async () => {
+    it('if Error.stackTraceLimit is 0 or invalid', async () => {
       for (const limit of [0, undefined, 'none']) {
         Error.stackTraceLimit = /** @type {any} */ (limit);
         for (const error of await failures(newPool)) {
@@ -481,12 +481,12 @@ describe('the stack of an error', () => {
       }
     });
 
-    it('where somebody makes something else of stacks', async () => {
+    it('if Error.prepareStackTrace is replaced', async () => {
       Error.prepareStackTrace = (error, sites) => sites.length;
       for (const error of await failures(newPool)) assert.equal(typeof error.stack, 'number');
     });
 
-    it('where a subscriber has frozen it', async () => {
+    it('if a subscriber has frozen the error', async () => {
       const channel = tracingChannel('pg-conduit:query');
       const handlers = { error: ({ error }) => Object.freeze(error) };
       channel.subscribe(handlers);

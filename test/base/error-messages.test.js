@@ -1,8 +1,8 @@
 'use strict';
 
-// The same accidents with pg and with us: what libraries look at in an error (message, name, code,
-// errno, syscall, the fields of the server's errors) is the same. Where it is not, the case says what
-// ours is.
+// The same failures with pg and with this driver: the properties of errors that libraries read (message, name, code,
+// errno, syscall, the fields of the server's errors) are the same. Where they are not, the case has our
+// value.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -109,12 +109,12 @@ async function terminate(pid) {
   await withClient(pg, (client) => client.query('select pg_terminate_backend($1)', [pid]));
 }
 
-describe('an error is that of pg', () => {
+describe('an error is the same as in pg', () => {
   before(resetSchema);
 
   describe('when a client cannot connect', () => {
     for (const host of ['127.0.0.1', '::1']) {
-      it(`since nobody listens at ${host}`, async function () {
+      it(`since nothing listens at ${host}`, async function () {
         if (host === '::1' && !hasAddress(host)) cannotRun(this, 'this machine has no IPv6');
         const port = await deadPort();
         await assertSame((driver) => connectError(driver, { host, port, user: 'x' }), SYSTEM);
@@ -189,7 +189,7 @@ describe('an error is that of pg', () => {
           ),
       ));
 
-    it('since the server refuses', async () => {
+    it('since the server refuses the database or a setting', async () => {
       // What libpq does not pass on of it is the length.
       const names = SERVER.filter((name) => name !== 'length');
       const { host, port, user, database } = new ours.Client(connectionString());
@@ -205,7 +205,7 @@ describe('an error is that of pg', () => {
       );
     });
 
-    it('since the password is wrong, or none', async function () {
+    it('since the password is wrong or missing', async function () {
       this.timeout(60_000);
       const database = await startDatabase({
         own: true,
@@ -255,7 +255,7 @@ describe('an error is that of pg', () => {
     });
   });
 
-  describe('of a client', () => {
+  describe('for a client', () => {
     it('that is connected twice', () =>
       assertSame(
         (driver) => withClient(driver, (client) => errorOf(client.connect())),
@@ -304,7 +304,7 @@ describe('an error is that of pg', () => {
       assert.match(late.ours.message, /^Client has encountered a connection error/);
     });
 
-    it('whose server is gone without a word: its query, its event, and a query behind', async () => {
+    it('whose server closes the connection without an error: its query, its event, and a query behind', async () => {
       const seen = [];
       for (const driver of [pg, ours]) {
         await withServer(
@@ -354,7 +354,7 @@ describe('an error is that of pg', () => {
       }
     });
 
-    it('whose query was given wrongly', async () => {
+    it('whose query has wrong arguments', async () => {
       const cases = [
         (client) => client.query({}),
         (client) => client.query({ text: 5 }),
@@ -376,7 +376,7 @@ describe('an error is that of pg', () => {
       }
     });
 
-    it('whose callback gets it', () =>
+    it('whose query has a callback', () =>
       assertSame(
         (driver) =>
           withClient(driver, async (client) => {
@@ -388,7 +388,7 @@ describe('an error is that of pg', () => {
       ));
   });
 
-  describe('of the server', () => {
+  describe('from the server', () => {
     const TEXTS = [
       'selec 1',
       'select no_such_column',
@@ -418,14 +418,14 @@ column = 'c', constraint = 'k', datatype = 't', table = 'ta', schema = 's'; end 
     );
 
     for (const text of TEXTS) {
-      it(`to ${text}`, () =>
+      it(`for ${text}`, () =>
         assertSame(
           (driver) => withClient(driver, (client) => errorOf(client.query(text))),
           SERVER,
         ));
     }
 
-    it('with values', async () => {
+    it('for queries with values', async () => {
       for (const [text, values, hint] of [
         ['select $1::int', ['x']],
         ['select $1::int / $2::int', [1, 0]],
@@ -442,7 +442,7 @@ column = 'c', constraint = 'k', datatype = 't', table = 'ta', schema = 's'; end 
     });
   });
 
-  describe('of a pool', () => {
+  describe('for a pool', () => {
     it('whose server does not answer in time', () =>
       withServer(
         () => {},
@@ -468,7 +468,7 @@ column = 'c', constraint = 'k', datatype = 't', table = 'ta', schema = 's'; end 
         ['message'],
       ));
 
-    it('that nobody answers', async () => {
+    it('that cannot connect', async () => {
       const target = { host: '127.0.0.1', port: await deadPort(), user: 'x' };
       await assertSame(
         (driver) => withPool(driver, target, (pool) => errorOf(pool.connect())),

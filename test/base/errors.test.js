@@ -1,7 +1,7 @@
 'use strict';
 
-// Errors that the server answers with: they have the fields that they have in `pg`, and a stack
-// that names who waits for the query.
+// Errors from the server: they have the same fields as in `pg`, and a stack
+// that names the functions that await the query.
 
 const assert = require('node:assert/strict');
 const { DatabaseError } = require('../..');
@@ -38,7 +38,7 @@ describe('Client', () => {
 
     const FAILING = {
       'a unique violation': ["insert into checked values (1, 'again', 1)"],
-      'a null in a column that takes none': ['insert into checked values (2, null, 1)'],
+      'a null in a NOT NULL column': ['insert into checked values (2, null, 1)'],
       'a check constraint': ["insert into checked values (3, 'three', -1)"],
       'a domain constraint': ["insert into checked values (4, 'four', 1, null, 3)"],
       'a deferred foreign key': ["insert into checked values (5, 'five', 1, 99)"],
@@ -48,8 +48,8 @@ describe('Client', () => {
       'an unknown table': ['select * from no_such_table'],
       'an unknown column, with a hint': ['select lable from checked'],
       'a division by zero': ['select 1 / 0'],
-      'a value that is none of its type': ["select 'x'::int"],
-      'a parameter that is none of its type': ['select $1::int', ['x']],
+      'a value that is invalid for its type': ["select 'x'::int"],
+      'a parameter that is invalid for its type': ['select $1::int', ['x']],
       'an unknown function': ['select no_such_function(1)'],
       'an error inside of a function': ['select failing(3)'],
       'an internal query': [`do $$ begin execute 'selec é 1'; end $$`],
@@ -83,7 +83,7 @@ describe('Client', () => {
       });
     }
 
-    it('name the functions that wait for the query', async () => {
+    it('name the functions that await the query', async () => {
       const client = await newClient();
       async function innermost(text) {
         return await client.query(text);
@@ -115,7 +115,7 @@ describe('Client', () => {
       assert.match((await errorOf(sendsNothing())).stack, /sendsNothing/);
     });
 
-    it('are cut between two characters where their text is very long', async () => {
+    it('are truncated between two characters if their text is very long', async () => {
       const client = await newClient();
       for (const letter of ['x', 'é', '漢', '😀']) {
         const { code, message } = await errorOf(
@@ -128,7 +128,7 @@ describe('Client', () => {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('are one error for each query', async () => {
+    it('are a separate object for each query', async () => {
       const client = await newClient();
       const errors = await Promise.all(
         Array.from({ length: 10 }, () => errorOf(client.query('select 1 / 0'))),
@@ -136,7 +136,7 @@ describe('Client', () => {
       assert.equal(new Set(errors).size, 10);
     });
 
-    it('do not count as unhandled where they are handled late, in the same tick', async () => {
+    it('are not unhandled rejections if a handler is added later in the same tick', async () => {
       const client = await newClient();
       const promise = client.query('select 1 / 0');
       const other = client.query('select 1 as one');

@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/base/hook-failure.js: what a password function, onConnect, verify or a class of clients throws. Whatever that is,
-// everybody who waits is told at once, by an error that can be looked at.
+// lib/base/hook-failure.js: what a password function, onConnect, verify or a client class throws. Whatever that is,
+// all waiting calls are rejected at once, with an error that can be inspected.
 
 const assert = require('node:assert/strict');
 const { inspect } = require('node:util');
@@ -141,14 +141,14 @@ function assertCopy(error, thrown) {
   assert.equal(error.outcome, 'not-run');
 }
 
-describe('a hook that fails', () => {
+describe('failing hooks:', () => {
   afterEach(endAll);
 
   for (const [hook, make] of Object.entries(HOOKS)) {
     for (const [what, thrown] of Object.entries({ ...ORDINARY, ...STRANGE })) {
       // That is how the callback says that all is well.
       if (hook.includes('callback') && !thrown) continue;
-      it(`${hook}, with ${what}, rejects all who wait, and nobody for longer`, async () => {
+      it(`${hook}, failing with ${what}, rejects all waiting calls at once`, async () => {
         for (const connectionTimeoutMillis of [0, 30_000]) {
           const pool = newPool({ max: 2, connectionTimeoutMillis, ...make(thrown) });
           const uncaught = await collectUncaught(async () => {
@@ -177,7 +177,7 @@ describe('a hook that fails', () => {
   }
 
   for (const [what, thrown] of Object.entries({ ...ORDINARY, ...STRANGE })) {
-    it(`a password function of a client, with ${what}, rejects connect(), and queries after it`, async () => {
+    it(`a password function of a client, failing with ${what}, rejects connect() and queries`, async () => {
       for (const kind of ['sync', 'async', 'thenable']) {
         const client = new Client(options({ password: () => throwing[kind](thrown) }));
         const early = errorOf(client.query('select 1'));
@@ -193,7 +193,7 @@ describe('a hook that fails', () => {
     });
   }
 
-  it('in pg gives those who wait the very error, too', async () => {
+  it('onConnect of pg rejects with the same error, too', async () => {
     const failure = ORDINARY['an error'];
     for (const config of [{ onConnect: HOOKS.onConnect(failure).onConnect }]) {
       const pool = new pg.Pool(options(config));
@@ -202,7 +202,7 @@ describe('a hook that fails', () => {
     }
   });
 
-  it('is asked again for the next one who comes', async () => {
+  it('onConnect is called again for the next call', async () => {
     let calls = 0;
     const onConnect = () => {
       if (++calls === 1) throw undefined; // eslint-disable-line no-throw-literal
@@ -212,7 +212,7 @@ describe('a hook that fails', () => {
     assert.deepEqual((await pool.query('select 1 as i')).rows, [{ i: 1 }]);
   });
 
-  it('by a query of its own gives its error, and others are not-run whatever became of that', async () => {
+  it('onConnect rejects with the error of its own query, and waiting calls are not-run whatever its outcome', async () => {
     const pool = newPool({ max: 1, onConnect: (client) => client.query('select 1 / 0') });
     const error = await errorOf(pool.query('select 1'));
     assert.ok(error instanceof DatabaseError);
@@ -224,7 +224,7 @@ describe('a hook that fails', () => {
     assert.equal((await errorOf(fatal.query('insert into nowhere values (1)'))).outcome, 'not-run');
   });
 
-  it('verify that calls back twice counts once', async () => {
+  it('verify is settled by the first call of its callback', async () => {
     const pool = newPool({
       max: 1,
       verify(client, callback) {
@@ -236,7 +236,7 @@ describe('a hook that fails', () => {
     assert.equal(pool.totalCount, 1);
   });
 
-  it('a password function that never answers is given up in time', async () => {
+  it('a password function that never settles ends with connectionTimeoutMillis', async () => {
     const password = () => new Promise(() => {});
     const client = new Client(options({ password, connectionTimeoutMillis: 50 }));
     assert.equal((await errorOf(client.connect())).code, 'ETIMEDOUT');
@@ -246,7 +246,7 @@ describe('a hook that fails', () => {
     await client.end();
   });
 
-  it('a class of clients that throws rejects those who wait, and takes no place', async () => {
+  it('a client class that throws rejects the waiting calls, and does not reduce the room of the pool', async () => {
     let isBroken = false;
     class Mine extends Client {
       constructor(config) {

@@ -83,7 +83,7 @@ describe('a promise settles at its Sync', () => {
   });
   afterEach(endAll);
 
-  it('so that a deferred constraint rejects it, though its command tag was fine', async () => {
+  it('so that a deferred constraint rejects it, even after a successful command tag', async () => {
     const pool = newPool({ max: 1 });
     for (let round = 0; round < 3; ++round) {
       const outcomes = await Promise.allSettled([

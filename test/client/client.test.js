@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/client/client.js: the face of one connection, from connect() to end(), with its events and what it
-// has besides. Its queries stand in queries.test.js, its options in options.test.js.
+// lib/client/client.js: one connection, from connect() to end(), with its events and other methods.
+// Queries: test/query/queries.test.js; options: test/options/options.test.js.
 
 const assert = require('node:assert/strict');
 const { execFile } = require('node:child_process');
@@ -24,7 +24,7 @@ describe('Client', () => {
   afterEach(endAll);
 
   describe('connect()', () => {
-    it('resolves to the client, and says that it is connected', async () => {
+    it("resolves to the client, and emits 'connect'", async () => {
       const client = new Client(options());
       const events = [];
       client.on('connect', () => events.push('connect'));
@@ -73,7 +73,7 @@ describe('Client', () => {
       assert.ok((await errorOf(client.connect())) instanceof ConnectionError);
     });
 
-    it('lets queries wait that come before it is done, in their order', async () => {
+    it('makes earlier queries wait, and runs them in order', async () => {
       const client = new Client(options());
       const connected = client.connect();
       const answers = [
@@ -87,7 +87,7 @@ describe('Client', () => {
       await client.end();
     });
 
-    it('rejects the queries that have waited, when it fails', async () => {
+    it('rejects the waiting queries when it fails', async () => {
       const client = new Client({
         ...options(),
         database: undefined,
@@ -123,7 +123,7 @@ describe('Client', () => {
       assert.equal(answers, 50);
     });
 
-    it('rejects queries that come later', async () => {
+    it('rejects later queries', async () => {
       const client = await newClient();
       const before = client.query('select pg_sleep(0.01), 1 as one');
       const ended = client.end();
@@ -181,7 +181,7 @@ describe('Client', () => {
   });
 
   describe('events', () => {
-    it('drain comes when everything has been answered', async () => {
+    it("'drain' is emitted when everything has been answered", async () => {
       const client = await newClient();
       let answers = 0;
       const drained = once(client, 'drain').then(() => answers);
@@ -217,7 +217,7 @@ describe('Client', () => {
       }
     });
 
-    it('notices do not disturb the queries beside them', async () => {
+    it('notices do not disturb other queries', async () => {
       const client = await newClient();
       const notices = [];
       client.on('notice', ({ message }) => notices.push(message));
@@ -254,7 +254,7 @@ describe('Client', () => {
       });
     });
 
-    it('notifications come in order, also from oneself, and stop after unlisten', async () => {
+    it('notifications arrive in order, also those of the client itself, and stop after UNLISTEN', async () => {
       const client = await newClient();
       const payloads = [];
       client.on('notification', ({ payload }) => payloads.push(payload));
@@ -269,7 +269,7 @@ describe('Client', () => {
       );
     });
 
-    it('error and end come when the server closes the connection, and queries know it', async () => {
+    it('error and end are emitted when the server closes the connection, and queries are rejected', async () => {
       const client = await newClient();
       const killer = await newClient();
       const errors = [];
@@ -304,7 +304,7 @@ describe('Client', () => {
       await client.end();
     });
 
-    it('error comes before end, as in pg', async () => {
+    it('error is emitted before end, as in pg', async () => {
       const killer = await newClient();
       const eventsOf = async (client) => {
         const events = [];
@@ -318,7 +318,7 @@ describe('Client', () => {
       assert.deepEqual(expected, ['error', 'end']);
     });
 
-    it('error comes to an idle client, too', async () => {
+    it('error is emitted by an idle client, too', async () => {
       const client = await newClient();
       const killer = await newClient();
       const [[error]] = await Promise.all([
@@ -331,7 +331,7 @@ describe('Client', () => {
     });
   });
 
-  describe('has what pg has besides', () => {
+  describe('has other members of pg:', () => {
     it('escapeIdentifier() and escapeLiteral()', async () => {
       const client = await newClient();
       await withPg(async (reference) => {

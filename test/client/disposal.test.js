@@ -1,7 +1,7 @@
 'use strict';
 
 // What `using` and `await using` call at the end of a block. The symbols are called by name: not
-// every Node.js that we run on has the syntax.
+// every supported version of Node.js has the syntax.
 
 const assert = require('node:assert/strict');
 const { Client, ConnectionError, PoolError } = require('../..');
@@ -23,7 +23,7 @@ describe('disposal', function () {
       assert.ok((await errorOf(client.query('select 1'))) instanceof ConnectionError);
     });
 
-    it('does nothing to one that has ended, was lost or never connected', async () => {
+    it('does nothing to a client that has ended, was lost or never connected', async () => {
       const ended = await newClient();
       await ended.end();
       await ended[Symbol.asyncDispose]();
@@ -34,14 +34,14 @@ describe('disposal', function () {
       await new Client(options())[Symbol.asyncDispose]();
     });
 
-    it('is not there for `using`, which does not wait', async () => {
+    it('does not exist for `using`, which does not wait', async () => {
       assert.equal((await newClient())[Symbol.dispose], undefined);
     });
   });
 
-  describe('of a client that is lent', () => {
+  describe('of a checked-out client', () => {
     for (const symbol of [Symbol.dispose, Symbol.asyncDispose]) {
-      it(`gives it back to the pool, by ${symbol.description}`, async () => {
+      it(`releases it to the pool, by ${symbol.description}`, async () => {
         const pool = newPool({ max: 1 });
         const client = await pool.connect();
         await client.query('begin');
@@ -68,7 +68,7 @@ describe('disposal', function () {
       });
     }
 
-    it('tells the pool as release() does', async () => {
+    it("emits 'release' as release() does", async () => {
       const pool = newPool({ max: 1 });
       const released = [];
       pool.on('release', (error, client) => released.push([error, client]));
@@ -79,7 +79,7 @@ describe('disposal', function () {
   });
 
   describe('of a pool', () => {
-    it('ends it, when all is done that was asked for', async () => {
+    it('ends it, after all earlier calls are done', async () => {
       const pool = newPool({ max: 2 });
       const transaction = pool.transaction((tx) => tx.query('select pg_sleep(0.02), 1 as one'));
       const query = pool.query('select 1 as one');

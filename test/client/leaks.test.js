@@ -1,6 +1,6 @@
 'use strict';
 
-// What is done often leaves nothing behind. `npm run test:long` does it more often, `npm run test:leaks` far more.
+// Nothing leaks in many repetitions. `npm run test:long` repeats more often, `npm run test:leaks` far more.
 
 const { describeLeaks } = require('../support/leaks');
 const { IS_LONG } = require('../support/property');

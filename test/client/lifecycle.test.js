@@ -1,7 +1,7 @@
 'use strict';
 
-// How processes, worker threads and objects end, with connections open, busy or
-// half made. In child processes, whose scripts are in support/fixtures/: a crash
+// How processes, worker threads and objects end, with connections that are open, busy or
+// being opened. In child processes, whose scripts are in support/fixtures/: a crash
 // is then a failed test.
 
 const assert = require('node:assert/strict');
@@ -54,16 +54,16 @@ describe('at the end', function () {
       });
     }
 
-    it('it comes by itself after client.end()', async () => {
+    it('it exits by itself after client.end()', async () => {
       assert.equal(await run('ends-by-itself.js', ['ended']), 'done');
     });
 
-    it('it comes by itself after client.unref()', async () => {
+    it('it exits by itself after client.unref()', async () => {
       assert.equal(await run('ends-by-itself.js', ['unref']), 'done');
     });
 
     for (const module of ['pg', '../../..']) {
-      it(`it does not come while a connection is open that nobody refers to, as with pg (${module})`, async () => {
+      it(`it does not exit while the connection of an unreferenced client is open, as with pg (${module})`, async () => {
         const name = applicationName();
         const child = runFixture('forgotten.js', {
           args: [module, name],
@@ -91,43 +91,43 @@ describe('at the end', function () {
       });
     }
 
-    it('it comes by itself when a client was never connected', async () => {
+    it('it exits by itself if a client was never connected', async () => {
       assert.equal(await run('ends-by-itself.js', ['unused']), 'done');
     });
 
-    it('it does not come from lost connections that nobody listens to', async () => {
+    it("lost connections without an 'error' listener do not end it", async () => {
       assert.equal(await run('no-error-listeners.js', []), 'unknown');
     });
   });
 
   describe('of worker threads', () => {
-    it('four of them have run 1,000 queries each', async () => {
+    it('four of them run 1,000 queries each', async () => {
       const name = applicationName();
       assert.equal(await run('workers.js', ['together', name]), '[1000,1000,1000,1000]');
       await untilGone(name);
     });
 
-    it('the main thread goes on with its own pool', async () => {
+    it('the main thread continues with its own pool', async () => {
       const name = applicationName();
       assert.equal(await run('workers.js', ['with main', name]), '[1100,1000]');
       await untilGone(name);
     });
 
-    it('terminated at any moment, they leave the process sound and no backend', async () => {
+    it('those terminated at any moment leave no backend, and the process continues', async () => {
       const name = applicationName();
       assert.equal(await run('workers.js', ['terminated', name]), '1000');
       await untilGone(name);
     });
 
     for (const what of ['unread commands', 'unread answers']) {
-      it(`terminated amid JavaScript, with ${what}, they do no harm`, async () => {
+      it(`those terminated while JavaScript runs, with ${what}, do not disturb others`, async () => {
         const name = applicationName();
         assert.equal(await run('workers.js', [what, name]), '150');
         await untilGone(name);
       });
     }
 
-    it('nothing is left of those that end while they connect', async () => {
+    it('those that end while they connect leave no backend', async () => {
       const name = applicationName();
       const codes = JSON.parse(await run('workers.js', ['while connecting', name]));
       assert.deepEqual(codes, [0, 0, 0, 1, 1, 1, 1, 1, 1]);
@@ -135,25 +135,29 @@ describe('at the end', function () {
     });
   });
 
-  describe('of clients that nobody holds', () => {
+  describe('of clients without references', () => {
     for (const [what, scenario, outcome] of [
-      ['an idle one keeps its connection, and what its session holds', 'idle', '3 open, 3 locks'],
-      ['a busy one answers', 'busy', 'answered,answered,answered, 3 open'],
-      ['one that is closed, however that came, is collected', 'ended', 'collected'],
-      ['one that connects does so', 'connecting', 'connected'],
-      ['one that listens is kept', 'listening', 'heard,heard,heard'],
+      ['an idle one keeps its connection, and the locks of its session', 'idle', '3 open, 3 locks'],
+      ['a busy one settles its queries', 'busy', 'answered,answered,answered, 3 open'],
+      ['a closed one is collected, however it was closed', 'ended', 'collected'],
+      ['a connecting one still connects', 'connecting', 'connected'],
+      ['a listening one is kept', 'listening', 'heard,heard,heard'],
       [
-        'the errors of one that has ended do not keep it',
+        'an ended one is not kept by its errors',
         'with errors kept',
         Array(3).fill('22012,ERR_PG_CONDUIT_PARAMETER').join(),
       ],
       [
-        'a stream or cursor in the middle of its rows keeps no connection',
+        'a stream or cursor abandoned in the middle of its rows keeps no connection',
         'in the middle of rows',
         '1',
       ],
-      ['a stream that somebody reads is kept', 'while somebody reads', '6000'],
-      ['those of a forgotten pool are closed, and the pool is collected', 'of a pool', 'closed'],
+      ['a stream that is being read is kept', 'while somebody reads', '6000'],
+      [
+        'those of an unreferenced pool are closed, and the pool is collected',
+        'of a pool',
+        'closed',
+      ],
     ]) {
       it(what, async () => {
         const name = applicationName();
@@ -174,7 +178,7 @@ describe('at the end', function () {
   });
 
   if (process.platform === 'linux') {
-    it('no descriptor is left of 300 connections', async () => {
+    it('no file descriptor is left of 300 connections', async () => {
       const { before, after } = JSON.parse(await run('descriptors.js', []));
       assert.equal(after, before);
     });
@@ -195,7 +199,7 @@ describe('at the end', function () {
   });
 
   describe('of a client', () => {
-    it('end() gives up a connection that is being made', async () => {
+    it('end() aborts a connection attempt', async () => {
       const name = applicationName();
       for (let i = 0; i < 10; ++i) {
         const client = new Client(options({ application_name: name }));
@@ -216,7 +220,7 @@ describe('at the end', function () {
       await untilGone(name);
     });
 
-    it('end() gives up a server that accepts and says nothing', async () => {
+    it('end() aborts the connection to a server that accepts but does not answer', async () => {
       const server = net.createServer();
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -256,7 +260,7 @@ describe('at the end', function () {
       await assert.rejects(client.query('select 1'), ConnectionError);
     });
 
-    it('a pool whose connections come and go leaves no backends', async () => {
+    it('pools that are opened and ended leave no backends', async () => {
       const name = applicationName();
       for (let i = 0; i < 10; ++i) {
         const pool = newPool({ application_name: name, max: 5 });

@@ -11,7 +11,7 @@ const given = { namedParameters: true };
 describe('named parameters', () => {
   afterEach(endAll);
 
-  it('take their values from an object, in every way to ask', async () => {
+  it('take their values from an object, in every method', async () => {
     const text = 'select :a::int as a, :b::text as b, :a::int + 1 as next';
     const values = { a: 1, b: 'two', unused: 3 };
     const expected = [{ a: 1, b: 'two', next: 2 }];
@@ -26,7 +26,7 @@ describe('named parameters', () => {
     }
   });
 
-  it('are taken for nothing else: literals, comments, casts, slices, names', async () => {
+  it('are not confused with literals, comments, casts, slices or quoted names', async () => {
     const client = await newClient(given);
     const { rows, fields } = await client.query(
       `select ':a' as ":a", E'\\\\':a' as b, $$:a$$ as c, $x$ :a $x$ as d, -- :a
@@ -62,7 +62,7 @@ describe('named parameters', () => {
     }
   });
 
-  it('that have no value are refused, by their name', async () => {
+  it('without a value are refused, with their name', async () => {
     const pool = newPool(given);
     for (const name of ['b', 'constructor', '__proto__']) {
       await assert.rejects(pool.query(`select :a::int, :${name}::int`, { a: 1 }), (error) => {
@@ -74,7 +74,7 @@ describe('named parameters', () => {
     }
   });
 
-  it('do not go together with numbered ones', async () => {
+  it('cannot be combined with numbered ones', async () => {
     const client = await newClient(given);
     await assert.rejects(client.query('select :a, $1', { a: 1 }), /either \$1 or :name/);
     assert.deepEqual((await client.query('select $1::int as a', [2])).rows, [{ a: 2 }]);
@@ -93,7 +93,7 @@ describe('named parameters', () => {
     assert.equal(await countPrepared(client), 1);
   });
 
-  it('are off: an object of values is refused, with a hint', async () => {
+  it('are off by default: an object of values is refused, with a hint', async () => {
     const client = await newClient();
     await assert.rejects(client.query('select :a', { a: 1 }), (error) => {
       assert.equal(error.message, 'Query values must be an array');
@@ -102,7 +102,7 @@ describe('named parameters', () => {
     });
   });
 
-  it('of many different texts are not remembered for ever', async () => {
+  it('work with more texts than the cache of parsed texts holds', async () => {
     const client = await newClient(given);
     for (let n = 0; n < 2000; ++n) {
       const { rows } = await client.query(`select :a::int + ${n % 700} as sum`, { a: n });

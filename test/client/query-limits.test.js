@@ -1,7 +1,7 @@
 'use strict';
 
-// query(text, values, { signal, timeoutMillis }) on all that has query(), and signals that are none. What giving up does
-// is in test/connection/cancel.test.js.
+// query(text, values, { signal, timeoutMillis }) on all objects with query(), and invalid signals. The effects of a
+// cancel are in test/connection/cancel.test.js.
 
 const assert = require('node:assert/strict');
 const { ParameterError, QueryAbortedError } = require('../..');
@@ -48,8 +48,12 @@ const ODD_SIGNALS = {
   'an empty text': '',
   false: false,
   'an object': {},
-  'what looks like one': { aborted: false, addEventListener() {}, removeEventListener() {} },
-  'what only inherits from one': Object.create(AbortSignal.prototype),
+  'an object with the members of one': {
+    aborted: false,
+    addEventListener() {},
+    removeEventListener() {},
+  },
+  'an object with the prototype of one': Object.create(AbortSignal.prototype),
   'a controller': new AbortController(),
   'a getter that throws': {
     get aborted() {
@@ -68,7 +72,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
 
   for (const [face, on] of Object.entries(FACES)) {
     describe(`of ${face}`, () => {
-      it('gives up by the signal', async () => {
+      it('is aborted by the signal', async () => {
         const reason = new Error('mine');
         for (const signal of [AbortSignal.abort(reason), AbortSignal.timeout(20)]) {
           const error = await errorOf(on((db) => db.query(SLOW, [1], { signal })));
@@ -78,12 +82,12 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
         }
       });
 
-      it('gives up after the time', async () => {
+      it('is rejected after the time limit', async () => {
         const error = await errorOf(on((db) => db.query(SLOW, [1], { timeoutMillis: 20 })));
         assert.equal(error.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT');
       });
 
-      it('gives the result where neither comes', async () => {
+      it('resolves to the result otherwise', async () => {
         const { signal } = new AbortController();
         for (const options of [
           { signal, timeoutMillis: 10_000 },
@@ -100,7 +104,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
         }
       });
 
-      it('still calls a function there', async () => {
+      it('takes a callback in that place, too', async () => {
         await on(async (db) => {
           const [error, result] = await called((callback) => {
             assert.equal(db.query('select $1::int as n', [7], callback), undefined);
@@ -110,7 +114,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
         });
       });
 
-      it('rejects what is no limit, and says where it belongs', async () => {
+      it('rejects other options and invalid limits', async () => {
         for (const options of [
           { rowMode: 'array' },
           { timeoutMillis: -1 },
@@ -127,7 +131,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
       });
 
       for (const [what, signal] of Object.entries(ODD_SIGNALS)) {
-        it(`rejects ${what} for a signal`, async () => {
+        it(`rejects ${what} as a signal`, async () => {
           const error = await errorOf(on((db) => db.query('select 1', [], { signal })));
           const { cause = error } = error;
           assert.ok(cause instanceof ParameterError, String(error));
@@ -137,7 +141,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
     });
   }
 
-  it('counts before what stands with the text', async () => {
+  it('takes precedence over limits in the query object', async () => {
     for (const db of [newPool(), await newClient()]) {
       const text = { text: SLOW, timeoutMillis: 60_000, signal: new AbortController().signal };
       const late = await errorOf(db.query(text, [1], { timeoutMillis: 20 }));
@@ -152,7 +156,7 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
     }
   });
 
-  it('takes the rows as the object of the text wants them', async () => {
+  it('keeps other options of the query object', async () => {
     const { rows } = await newPool().query({ text: 'select 1', rowMode: 'array' }, [], {
       timeoutMillis: 10_000,
     });
@@ -160,11 +164,11 @@ describe('query(text, values, { signal, timeoutMillis })', () => {
   });
 });
 
-describe('a signal that is none', () => {
+describe('an invalid signal', () => {
   afterEach(endAll);
 
   for (const [what, signal] of Object.entries(ODD_SIGNALS)) {
-    it(`(${what}) is told by the promise or the stream, and nothing is thrown`, async () => {
+    it(`(${what}) rejects the promise or fails the stream, instead of throwing`, async () => {
       const client = await newClient();
       const pool = newPool();
       const failures = [
@@ -189,10 +193,10 @@ describe('a signal that is none', () => {
   }
 });
 
-describe('a signal behind the values', () => {
+describe('a signal in the third argument', () => {
   afterEach(endAll);
 
-  it('aborts a stream, and a cursor', async () => {
+  it('aborts a stream or a cursor', async () => {
     const client = await newClient();
     for (const db of [client, newPool()]) {
       const signal = AbortSignal.timeout(20);

@@ -1,7 +1,7 @@
 'use strict';
 
 // What `pg` calls submittables: its Query, pg-cursor, pg-query-stream. Each scenario is run on a
-// client of `pg` and on one of ours, and both must tell the same in the same order.
+// client of `pg` and on one of ours, and both must report the same in the same order.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -103,16 +103,16 @@ describe('a submittable', () => {
     for (const [name, args] of Object.entries({
       'a text': ['select i from generate_series(1, 3) i'],
       values: ['select $1::int as i, $2::text as t', [1, 'x']],
-      'arrays of rows': [{ text: "select 1 as a, now() > '2020-01-01' as b", rowMode: 'array' }],
+      'rows as arrays': [{ text: "select 1 as a, now() > '2020-01-01' as b", rowMode: 'array' }],
       'a page at a time': [{ text: 'select i from generate_series(1, 7) i', rows: 3 }],
-      'pages that are full': [{ text: 'select i from generate_series(1, 6) i', rows: 3 }],
+      'full pages': [{ text: 'select i from generate_series(1, 6) i', rows: 3 }],
       'no rows': ['select 1 where false'],
       'a statement without rows': ['insert into written values ($1), (2)', [1]],
       'an empty text': [''],
       'several statements': ['select 1 as a; insert into written values (1); select 2 as b'],
       'NULL, dates and bytes': ["select null as n, '2020-01-01'::date as d, '\\x00ff'::bytea as b"],
     })) {
-      it(`tells by events: ${name}`, async () => {
+      it(`reports by events: ${name}`, async () => {
         await sameInBoth(async ({ client, driver, log }) => {
           const query = queryOf(driver, ...args);
           assert.equal(client.query(query), query);
@@ -121,7 +121,7 @@ describe('a submittable', () => {
       });
     }
 
-    it('calls back, with all rows', async () => {
+    it('calls back with all rows', async () => {
       await sameInBoth(async ({ client, driver, log }) => {
         for (const args of [
           ['select i from generate_series(1, 3) i'],
@@ -148,7 +148,7 @@ describe('a submittable', () => {
       });
     });
 
-    it('may have a name, for one text', async () => {
+    it('may have a name, for one text only', async () => {
       await sameInBoth(async ({ client, driver, log }) => {
         for (const [text, value] of [
           ['select $1::int as i', 1],
@@ -162,7 +162,7 @@ describe('a submittable', () => {
       });
     });
 
-    it('is refused without a text, and with values that are no array', async () => {
+    it('fails without a text, and with values that are not an array', async () => {
       await sameInBoth(async ({ client, driver, log }) => {
         for (const config of [{}, { text: 'select $1', values: 'x' }]) {
           const query = queryOf(driver, config);
@@ -174,7 +174,7 @@ describe('a submittable', () => {
     });
 
     for (const [where, args] of Object.entries(ERRORS)) {
-      it(`tells of an error ${where}`, async () => {
+      it(`reports an error ${where}`, async () => {
         await sameInBoth(async ({ client, driver, log }) => {
           const query = queryOf(driver, { text: args[0], values: args[1] });
           client.query(query);
@@ -194,7 +194,7 @@ describe('a submittable', () => {
       });
     }
 
-    it('parses with the parsers of its client, and its own', async () => {
+    it('uses the parsers of its client, and its own', async () => {
       const shout = { getTypeParser: () => (text) => `shout ${text}` };
       await sameInBoth(async ({ client, driver, log }) => {
         client.setTypeParser(23, (text) => `client ${text}`);
@@ -212,7 +212,7 @@ describe('a submittable', () => {
       assert.deepEqual(await once(query, 'row').then(([row]) => row), { i: 1 });
     });
 
-    it('with a parser that throws tells of that', async () => {
+    it('reports an error thrown by a parser', async () => {
       await sameInBoth(async ({ client, driver, log }) => {
         client.setTypeParser(23, () => {
           throw new Error('cannot parse');
@@ -226,7 +226,7 @@ describe('a submittable', () => {
   });
 
   describe('that is a cursor', () => {
-    it('reads so many rows at a time, to the end and beyond', async () => {
+    it('reads the given number of rows at a time, to the end and beyond', async () => {
       await sameInBoth(async ({ client, log }) => {
         for (const size of [2, 3, 6, 100]) {
           const cursor = client.query(new Cursor('select generate_series(1, $1) as i', [6]));
@@ -236,7 +236,7 @@ describe('a submittable', () => {
       });
     });
 
-    it('runs statements without rows, and tells what they did', async () => {
+    it('runs statements without rows, with their results', async () => {
       await sameInBoth(async ({ client, log }) => {
         const cursor = client.query(new Cursor('insert into written values (1), (2)'));
         const [rows, { command, rowCount }] = await new Promise((resolve, reject) => {
@@ -249,7 +249,7 @@ describe('a submittable', () => {
     });
 
     for (const [where, args] of Object.entries(ERRORS)) {
-      it(`tells of an error ${where}`, async () => {
+      it(`reports an error ${where}`, async () => {
         const scenario = async ({ client, log }) => {
           const cursor = client.query(new Cursor(...args));
           const read = () =>
@@ -270,7 +270,7 @@ describe('a submittable', () => {
       });
     }
 
-    it('closed early in a transaction does not abort it', async () => {
+    it('closed early does not fail its transaction', async () => {
       await sameInBoth(async ({ client, log }) => {
         await client.query('truncate written');
         await client.query('begin');
@@ -284,7 +284,7 @@ describe('a submittable', () => {
       });
     });
 
-    it('closed at once, or twice, lets others through', async () => {
+    it('closed at once, or twice, does not block other queries', async () => {
       await sameInBoth(async ({ client, log }) => {
         const cursor = client.query(new Cursor('select generate_series(1, 100000) as i'));
         const closed = cursor.close();
@@ -311,7 +311,7 @@ describe('a submittable', () => {
       });
     });
 
-    it('may be destroyed, or left, in the middle', async () => {
+    it('may be destroyed or left in the middle', async () => {
       await sameInBoth(async ({ client, log }) => {
         for await (const row of client.query(
           new QueryStream('select generate_series(1, 100000) as i', [], { batchSize: 10 }),
@@ -342,7 +342,7 @@ describe('a submittable', () => {
       await assert.rejects(stream.toArray(), { code: '23505' });
     });
 
-    it('stops the server while nobody reads', async () => {
+    it('stops the server while it is not read', async () => {
       const client = await connect(conduit);
       const text = `select i, repeat('x', 200) as t from generate_series(1, 1000000) i`;
       const before = process.memoryUsage.rss();
@@ -368,7 +368,7 @@ describe('a submittable', () => {
     });
   });
 
-  it('stands in line among others, in the order of their calls', async () => {
+  it('runs in the order of the calls, among other queries', async () => {
     await sameInBoth(async ({ client, driver, log }) => {
       const done = (name) => log.push(name);
       const cursor = new Cursor('select generate_series(1, 5) as i');
@@ -397,7 +397,7 @@ describe('a submittable', () => {
     });
   });
 
-  it('learns that its connection was lost, and so do those behind it', async () => {
+  it('gets an error when its connection is lost, as do those behind it', async () => {
     const client = await connect(conduit);
     const [{ pid }] = (await client.query('select pg_backend_pid() as pid')).rows;
     const log = [];
@@ -429,7 +429,7 @@ describe('a submittable', () => {
     await client.end();
   });
 
-  it('is told when its client has ended already', async () => {
+  it('gets an error when its client has already ended', async () => {
     const client = await connect(conduit);
     await client.end();
     const query = new conduit.Query('select 1');
@@ -440,7 +440,7 @@ describe('a submittable', () => {
     await assert.rejects(cursor.read(1));
   });
 
-  it('whose listener throws is an uncaught exception, and the client goes on', async () => {
+  it('whose listener throws raises an uncaught exception, and the client continues', async () => {
     const client = await connect(conduit);
     const listeners = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');

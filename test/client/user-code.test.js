@@ -1,7 +1,7 @@
 'use strict';
 
-// Code of the user's that runs inside the driver: listeners, callbacks, parsers, hooks. Whenever it throws, and
-// whatever it asks for, nothing is lost, nothing is done twice, and nobody else notices.
+// User code that runs inside the driver: listeners, callbacks, parsers, hooks. Whenever it throws, and
+// whatever it calls, nothing is lost, nothing is done twice, and no other caller is affected.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -131,7 +131,7 @@ const PLACES = {
       assertRows(rows, TEN);
     },
   },
-  "a listener for the 'data' of a stream that has had to wait": {
+  "a listener for the 'data' of a stream that was paused": {
     calls: 1500,
     async run({ pool, call }) {
       const stream = pool.stream(MANY_ROWS, [], { batchSize: 16 });
@@ -318,7 +318,7 @@ const PLACES = {
       assertRows(rows, TEN);
     },
   },
-  'what hears the messages of a submittable without rows': {
+  'the handlers of a submittable without rows': {
     calls: 2,
     async run({ client, call }) {
       /** @type {any} */
@@ -481,7 +481,7 @@ const PLACES = {
   },
 };
 
-describe('code of the user', () => {
+describe('user code', () => {
   before(resetSchema);
   beforeEach(async () => {
     const client = await newClient();
@@ -496,7 +496,7 @@ describe('code of the user', () => {
       for (const [moment, isMoment] of Object.entries(MOMENTS)) {
         if (calls === 1 && moment !== 'each time') continue;
         if (atLeast && moment === 'last') continue;
-        it(`${moment} is an uncaught exception each time, and nobody else notices`, async () => {
+        it(`raises one uncaught exception for each throw, without affecting others: throwing ${moment}`, async () => {
           const pool = newPool({ max: 3, syncGroup: 'all' });
           const client = await newClient();
           const thrower = new Thrower(isMoment, calls);
@@ -530,13 +530,13 @@ const REQUESTS = {
   'a transaction': ({ pool }) => pool.transaction((tx) => tx.query('select 1 as i')),
   'a transaction of its client': ({ client }) =>
     client.transaction((/** @type {any} */ tx) => tx.query('select 1 as i')),
-  'a client of the pool': async ({ pool }) => (await pool.connect()).release(),
+  'a checkout': async ({ pool }) => (await pool.connect()).release(),
   'a stream': ({ pool }) => pool.stream(TEN_ROWS).toArray(),
   'a COPY': ({ pool }) => pool.copyRows('copied', ['i'], [[1], [2]]),
   'a notification': ({ pool }) => pool.notify('whispers', 'x'),
-  'to listen': async ({ pool }) => (await pool.listen('whispers', () => {})).unlisten(),
-  'a cancel': ({ client }) => client.cancel(),
-  'a query that is given up at once': ({ client }) => {
+  'a subscription': async ({ pool }) => (await pool.listen('whispers', () => {})).unlisten(),
+  'a cancel request': ({ client }) => client.cancel(),
+  'a query that is aborted at once': ({ client }) => {
     const controller = new AbortController();
     const outcome = outcomeOf(client.query({ text: 'select 1', signal: controller.signal }));
     controller.abort();
@@ -548,7 +548,7 @@ describe('a listener that throws', () => {
   before(resetSchema);
   afterEach(endAll);
 
-  it('makes no statement of others run twice', async () => {
+  it('never makes statements of other callers run twice', async () => {
     const client = await newClient();
     await client.query('drop table if exists twice; create table twice (n int, check (n > 0))');
     const pool = newPool({ max: 1, syncGroup: 'all' });
@@ -604,7 +604,7 @@ describe('a parser', () => {
 
   for (const [request, ask] of Object.entries(REQUESTS)) {
     for (const row of [1, 5, 10]) {
-      it(`of row ${row} may ask for ${request}`, async () => {
+      it(`of row ${row} may start ${request}`, async () => {
         const pool = newPool({ max: 2, syncGroup: 'all' });
         const client = await pool.connect();
         const neighbours = new Neighbours(pool);
@@ -630,7 +630,7 @@ describe('a parser', () => {
     }
   }
 
-  it('of a client of the pool may release it, and what it has sent comes first', async () => {
+  it('may release its client, after the queries that it has sent', async () => {
     for (const broken of [false, true]) {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
@@ -652,7 +652,7 @@ describe('a parser', () => {
     }
   });
 
-  it('may end its pool, which finishes what was asked for before', async () => {
+  it('may end its pool, which finishes earlier calls', async () => {
     const pool = newPool({ max: 2 });
     let calls = 0;
     const more = [];
@@ -677,7 +677,7 @@ describe('a parser', () => {
     assert.equal(pool.totalCount, 0);
   });
 
-  it('may end its client, and destroy its stream', async () => {
+  it('may end its client and destroy its stream', async () => {
     const client = await newClient();
     let calls = 0;
     /** @type {any} */
@@ -701,7 +701,7 @@ describe('a parser', () => {
     await ended[1];
   });
 
-  it('leaves a stream that its listener has destroyed nothing to wait for', async () => {
+  it('does not delay other queries after a listener has destroyed its stream', async () => {
     const client = await newClient();
     for (const rows of [1, 5, 10]) {
       const stream = client.stream(TEN_ROWS, [], { batchSize: 2 });
@@ -733,10 +733,10 @@ describe('a parser', () => {
         getPrototypeOf: () => assert.fail('asked'),
       },
     ),
-    'a frozen error of ours': Object.freeze(new ResultError('from elsewhere')),
+    'a frozen error of the driver': Object.freeze(new ResultError('from elsewhere')),
   };
   for (const [what, thrown] of Object.entries(STRANGE)) {
-    it(`may throw ${what}, which rejects its query only`, async () => {
+    it(`may throw ${what}, which rejects only its query`, async () => {
       const pool = newPool({ max: 1, syncGroup: 'all' });
       const neighbours = new Neighbours(pool);
       const throwing = {
@@ -765,12 +765,12 @@ describe('a parser', () => {
   }
 });
 
-describe('an object of types', () => {
+describe('an object of the option types', () => {
   afterEach(endAll);
 
   for (const phase of ['unprepared', 'prepared']) {
     for (const kind of ['query', 'batch', 'text of several statements']) {
-      it(`that sends queries itself while a ${kind}, ${phase}, is written comes between nothing`, async () => {
+      it(`that sends queries itself while a ${kind}, ${phase}, is written does not mix them up`, async () => {
         const client = await newClient();
         const one = { text: 'select $1::int as i', values: [7] };
         const two = { text: 'select $1::int as i, $2::text as t', values: [8, 'eight'] };
@@ -834,7 +834,7 @@ describe('an object of types', () => {
     for (const { rows } of await Promise.all(inner)) assert.deepEqual(rows, [{ i: 1 }]);
   });
 
-  it('that sends a query and throws takes that query nothing away', async () => {
+  it('that sends a query and throws does not affect that query', async () => {
     const client = await newClient();
     const pool = newPool({ max: 1 });
     for (const one of [client, pool]) {
@@ -859,7 +859,7 @@ describe('an object of types', () => {
     }
   });
 
-  it('that throws rejects its query only, whatever it throws', async () => {
+  it('that throws rejects only its query, whatever it throws', async () => {
     const client = await newClient();
     const bare = Object.create(null);
     for (const thrown of [undefined, 'text', new RangeError('mine'), bare, Symbol('x')]) {
@@ -885,7 +885,7 @@ describe('an object of types', () => {
 describe('a parameter', () => {
   afterEach(endAll);
 
-  it('that throws, queries or changes its mind while it is converted is the affair of its query', async () => {
+  it('that throws, queries or changes while it is converted affects only its query', async () => {
     const client = await newClient();
     const inner = [];
     const asking = {
@@ -917,7 +917,7 @@ describe('a parameter', () => {
     }
   });
 
-  it('of bytes has the length of its bytes, whatever its own says', async () => {
+  it('of bytes is sent in full, whatever its length property says', async () => {
     const client = await newClient();
     for (const length of [0, 1, 5, 1 << 20]) {
       const bytes = Buffer.from('abc');
@@ -932,7 +932,7 @@ describe('a parameter', () => {
 describe('subscribers of a tracing channel', () => {
   afterEach(endAll);
 
-  it('may freeze what they are given', async () => {
+  it('may freeze their argument', async () => {
     const freeze = { start: Object.freeze, end() {}, asyncStart() {}, asyncEnd() {}, error() {} };
     const channels = ['query', 'connect', 'transaction'].map((name) =>
       tracingChannel(`pg-conduit:${name}`),
@@ -954,14 +954,14 @@ describe('subscribers of a tracing channel', () => {
   });
 });
 
-describe('a fault of the driver itself, in the middle of a delivery', () => {
+describe('a bug of the driver itself, while results are delivered,', () => {
   before(resetSchema);
   afterEach(endAll);
 
   const { Query } = require('../../lib/query/query');
   const METHODS = ['addRows', 'complete', 'synced', 'failed'];
   for (const method of METHODS) {
-    it(`in ${method}() ends its connection, and nothing of others is lost`, async () => {
+    it(`in ${method}() ends its connection, without affecting others`, async () => {
       const faulty = await newClient();
       const clients = await Promise.all(TEN.map(() => newClient()));
       faulty.on('error', () => {});

@@ -1,7 +1,7 @@
 'use strict';
 
-// Tools wrap Client.prototype.query, or the query of one client, to see what an application asks: in
-// `pg` all that a pool runs passes there, and so it does here once somebody has done that.
+// Tools wrap Client.prototype.query, or the query of one client, to see the queries of an application: in
+// `pg` all queries of a pool pass there, and so they do here once it is wrapped.
 
 const assert = require('node:assert/strict');
 const { AsyncLocalStorage } = require('node:async_hooks');
@@ -15,7 +15,7 @@ const { LOCK, PID, newPool, teach, usePools, warm } = require('../support/pools'
 
 const MANY = 40;
 
-describe('a client whose query() is wrapped', () => {
+describe('a wrapped query() of clients', () => {
   const observer = usePools();
   const { query: plain } = Client.prototype;
 
@@ -37,7 +37,7 @@ describe('a client whose query() is wrapped', () => {
   const passOn = (client, args, next) => next(...args);
   const one = { text: 'select $1::int as i', values: [1] };
 
-  it('sees what a pool runs, once, with its values, name and mode, and runs it', async () => {
+  it('sees each query of a pool once, with its values, name and mode, and runs it', async () => {
     const configs = [];
     const seen = wrap((client, [config], next) => {
       configs.push(config);
@@ -66,7 +66,7 @@ describe('a client whose query() is wrapped', () => {
     assert.equal(seen.length, 5);
   });
 
-  it('may fail when its caller waits no longer, which nobody has to handle', async () => {
+  it('may reject after its query was aborted, without an unhandled rejection', async () => {
     const pool = newPool({ max: 1 });
     await pool.query(one);
     /** @type {(value?: any) => void} */
@@ -91,7 +91,7 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual(unhandled, []);
   });
 
-  it('is called in the context of the caller, also for those that waited in line', async () => {
+  it('is called in the async context of the caller, also for queries that have waited', async () => {
     const storage = new AsyncLocalStorage();
     const contexts = [];
     wrap((client, args, next) => {
@@ -106,7 +106,7 @@ describe('a client whose query() is wrapped', () => {
     for (const [i, store] of contexts) assert.equal(store, i);
   });
 
-  it('may be wrapped by itself when it is made', async () => {
+  it("may be wrapped for one client, in a 'connect' listener", async () => {
     const storage = new AsyncLocalStorage();
     const stores = [];
     const pool = newPool({ max: 2 });
@@ -124,7 +124,7 @@ describe('a client whose query() is wrapped', () => {
     );
   });
 
-  it('gets errors as they are, and so does the caller', async () => {
+  it('gets the same error as the caller', async () => {
     const errors = [];
     wrap((client, args, next) =>
       next(...args).catch((error) => {
@@ -140,7 +140,7 @@ describe('a client whose query() is wrapped', () => {
     }
   });
 
-  it('may add a comment to a copy of the query, or call with other arguments', async () => {
+  it('may add a comment to a copy of the query, or pass other arguments', async () => {
     const pool = newPool();
     const text = 'select current_query() as text, $1::int as i';
     const expected = [{ text: `${text} /* seen */`, i: 7 }];
@@ -166,12 +166,12 @@ describe('a client whose query() is wrapped', () => {
     }
   });
 
-  it('may not make of a shared query what needs a session', async () => {
+  it('may not turn a shared query into a statement that needs a session', async () => {
     wrap((client, [config], next) => next({ ...config, text: 'begin' }));
     await assert.rejects(newPool().query('select 1'), { code: 'ERR_PG_CONDUIT_REFUSED' });
   });
 
-  it('has the last word about what the caller gets', async () => {
+  it('decides what the caller gets', async () => {
     const pool = newPool();
     wrap(async (client, args, next) => ({ ...(await next(...args)), more: true }));
     const { rows, more } = await pool.query(one);
@@ -189,7 +189,7 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
   });
 
-  it('may answer with, or pass on, what throws when it is looked at, and others are served', async () => {
+  it('may return or pass on an object with a getter that throws, without affecting other queries', async () => {
     const pool = newPool({ max: 1 });
     const thrown = new Error('looked at');
     const hostile = (/** @type {string} */ name) =>
@@ -231,7 +231,7 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
   });
 
-  it('may ask another client instead, or twice', async () => {
+  it('may use another client instead, or run the query twice', async () => {
     const pool = newPool();
     const other = await newClient();
     const text = 'select pg_backend_pid() as pid';
@@ -244,7 +244,7 @@ describe('a client whose query() is wrapped', () => {
     assert.deepEqual((await pool.query(one)).rows, [{ i: 1 }]);
   });
 
-  it('may call later, and nobody gets the connection to himself until then', async () => {
+  it('may run the query later, and its connection is not checked out until then', async () => {
     const pool = newPool({ max: 1 });
     await warm(pool, 1);
     wrap(async (client, args, next) => {
@@ -258,7 +258,7 @@ describe('a client whose query() is wrapped', () => {
     client.release();
   });
 
-  it('may call later than the end of the pool, or the limit of the query', async () => {
+  it('may run the query after pool.end() was called, or after the time limit of the query', async () => {
     let goOn;
     const later = new Promise((resolve) => {
       goOn = resolve;
@@ -348,7 +348,7 @@ describe('a client whose query() is wrapped', () => {
     client.release();
   });
 
-  it('does not hold what a callback of a transaction does later for a part of it', async () => {
+  it('does not treat queries that follow a callback of a transaction as part of it', async () => {
     wrap(passOn);
     const client = await newPool({ max: 1 }).connect();
     /** @type {Promise<any> | undefined} */
@@ -366,7 +366,7 @@ describe('a client whose query() is wrapped', () => {
     client.release();
   });
 
-  it('gets what a statement of a transaction was given, and no more', async () => {
+  it('gets the arguments of a statement of a transaction, and no more', async () => {
     const counts = [];
     wrap((client, args, next) => {
       counts.push(args.length);
@@ -384,7 +384,7 @@ describe('a client whose query() is wrapped', () => {
 
   for (const isTraced of [false, true]) {
     const also = isTraced ? ', also when it is traced' : '';
-    it(`shows in queryQueue what was asked last, which tells its wrapper what becomes of it${also}`, async () => {
+    it(`finds its query last in queryQueue, as an emitter of its result${also}`, async () => {
       const traced = [];
       const handlers = { asyncEnd: ({ text }) => traced.push(text) };
       if (isTraced) tracingChannel('pg-conduit:query').subscribe(handlers);
@@ -417,7 +417,7 @@ describe('a client whose query() is wrapped', () => {
     });
   }
 
-  it('still shares a connection and its Syncs with others', async () => {
+  it('does not keep queries from sharing a connection and its Syncs', async () => {
     const pool = newPool({ max: 1 });
     for (let i = 0; i < 30; ++i) await pool.query(one);
     const seen = wrap(passOn);

@@ -58,7 +58,7 @@ describe('COPY', function () {
     ['of a client', (given) => newClient(given)],
   ]) {
     describe(`copyFrom() ${face}`, () => {
-      it('takes text, as strings or bytes, wherever they are cut', async () => {
+      it('takes text as strings or bytes, in chunks of any size', async () => {
         const db = await open();
         await makeTable('plain', 'n int, t text');
         const count = await write(
@@ -117,7 +117,7 @@ describe('COPY', function () {
         assert.deepEqual([n, bytes], [22_000, 20_000 * 998 + 2000 * 5]);
       });
 
-      it('holds the producer back while the server does not take more', async () => {
+      it('applies back-pressure to its source while the server does not read', async () => {
         const db = await open();
         await makeTable('slow', 't text');
         await observer.ask(
@@ -151,7 +151,7 @@ describe('COPY', function () {
         assert.equal(n, 400 * 64);
       });
 
-      it('with an error in the data leaves the table as it was, and the connection', async () => {
+      it('with an error in the data leaves the table unchanged and the connection open', async () => {
         const db = await open();
         await makeTable('wrong', 'n int');
         const pid = pidOf(await db.query(PID));
@@ -167,7 +167,7 @@ describe('COPY', function () {
         }
       });
 
-      it('tells of an error before the data have ended, if libpq is the bundled one', async () => {
+      it('reports an error before the end of the data, with the bundled libpq', async () => {
         const db = await open();
         await makeTable('early', 'n int');
         // Far more than the buffers hold; without the bundled one all of it is sent.
@@ -186,7 +186,7 @@ describe('COPY', function () {
         await works(db);
       });
 
-      it('with an error at its commit, or before it begins', async () => {
+      it('fails at its commit, or before it begins', async () => {
         const db = await open();
         await makeTable('late', 'n int unique deferrable initially deferred');
         const late = await errorOf(write(db.copyFrom('copy late from stdin'), '1\n1\n'));
@@ -200,7 +200,7 @@ describe('COPY', function () {
       for (const [stage, wait] of [
         ['at once', async () => {}],
         [
-          'when it waits for data',
+          'while it waits for data',
           () =>
             until('the server waits', async () => {
               const rows = await observer.ask(
@@ -212,13 +212,13 @@ describe('COPY', function () {
         ],
         ['after some data', (stream) => written(stream, '1\n')],
         [
-          'with data that was not taken yet',
+          'with data that was not sent yet',
           async (stream) => {
             for (let n = 0; n < 100; ++n) stream.write('1\n'.repeat(1 << 15));
           },
         ],
       ]) {
-        it(`destroyed ${stage} leaves the table as it was, and the connection`, async () => {
+        it(`destroyed ${stage} leaves the table unchanged and the connection open`, async () => {
           const db = await open();
           await makeTable('destroyed', 'n int');
           const pid = pidOf(await db.query(PID));
@@ -256,7 +256,7 @@ describe('COPY', function () {
         assert.deepEqual(await rowsOf('aborted'), []);
       });
 
-      it('fails when its connection is lost, with data or without', async () => {
+      it('fails when its connection is lost, while data is written or not', async () => {
         await makeTable('lost', 'n int');
         for (const goesOn of [true, false]) {
           const db = await open();
@@ -294,7 +294,7 @@ describe('COPY', function () {
         });
       }
 
-      it('takes a text with comments before it, and a semicolon behind', async () => {
+      it('takes a text with comments before it and a semicolon after it', async () => {
         const db = await open();
         await makeTable('commented', 'n int');
         const comments = '/* a; /* b */ */ -- c;\n'.repeat(200);
@@ -303,7 +303,7 @@ describe('COPY', function () {
     });
 
     describe(`copyTo() ${face}`, () => {
-      it('gives the bytes of text, CSV and of no rows', async () => {
+      it('gives the bytes of text, of CSV and of no rows', async () => {
         const db = await open();
         await makeTable('given', 'n int, t text');
         await observer.ask("insert into conduit_test.given values (1, 'é\t'), (2, null)");
@@ -340,7 +340,7 @@ describe('COPY', function () {
         }
       });
 
-      it('stops the server while nobody reads, and its memory does not grow', async () => {
+      it('stops the server while it is not read, without growing memory', async () => {
         const db = await open();
         const stream = db.copyTo(HUGE);
         const iterator = stream[Symbol.asyncIterator]();
@@ -365,7 +365,7 @@ describe('COPY', function () {
         await untilNothingRuns();
       });
 
-      it('destroyed at any stage frees the connection, the same one', async () => {
+      it('destroyed at any stage frees its connection, which stays open', async () => {
         const db = await open();
         const pid = pidOf(await db.query(PID));
         for (const wait of [0, 1, 20]) {
@@ -379,7 +379,7 @@ describe('COPY', function () {
         await untilNothingRuns();
       });
 
-      it('gives what came before an error, then the error', async () => {
+      it('gives the data before an error, then the error', async () => {
         const db = await open();
         const stream = db.copyTo(
           'copy (select 100 / (5000 - n) from generate_series(1, 10000) as n) to stdout',
@@ -421,7 +421,7 @@ describe('COPY', function () {
         });
       }
 
-      it('refuses COPY FROM STDIN, which then has taken nothing', async () => {
+      it('refuses COPY FROM STDIN, without copying anything', async () => {
         const db = await open();
         await makeTable('other_way', 'n int');
         const error = await errorOf(db.copyTo('copy other_way from stdin').toArray());
@@ -433,7 +433,7 @@ describe('COPY', function () {
   }
 
   describe('on a pool', () => {
-    it('has its connection alone, and queries wait for it when there is no other', async () => {
+    it('has a connection to itself, and queries wait for it when there is no other', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('alone', 'n int');
       const stream = pool.copyFrom('copy alone from stdin');
@@ -446,7 +446,7 @@ describe('COPY', function () {
       for (const { rows } of await Promise.all(queries)) assert.deepEqual(rows, [{ n: 2 }]);
     });
 
-    it('waits in line, and out of it when it is destroyed', async () => {
+    it('waits for a connection, until it is destroyed', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       const streams = [
@@ -470,7 +470,7 @@ describe('COPY', function () {
       await assert.rejects(pool.copyRows('alone', ['n'], [[1]]), ended);
     });
 
-    it('is finished before end() is', async () => {
+    it('is finished before end() resolves', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('ending', 'n int');
       const stream = pool.copyFrom('copy ending from stdin');
@@ -483,7 +483,7 @@ describe('COPY', function () {
   });
 
   describe('on a client', () => {
-    it('is a part of the transaction, both ways', async () => {
+    it('is part of the transaction, in both directions', async () => {
       const client = await newClient();
       await makeTable('inside', 'n int');
       await client.query('begin');
@@ -499,7 +499,7 @@ describe('COPY', function () {
       await client.query('rollback');
     });
 
-    it('keeps its place among other queries, which wait for its end', async () => {
+    it('runs in the order of the calls, and later queries wait for its end', async () => {
       const client = await newClient();
       await makeTable('placed', 'n int');
       const count = () => client.query('select count(*)::int as n from placed');
@@ -518,7 +518,7 @@ describe('COPY', function () {
       assert.equal((await given).toString(), '1\n2\n3\n');
     });
 
-    it('brings its notices and notifications', async () => {
+    it('emits the notices of triggers', async () => {
       const client = await newClient();
       const told = [];
       client.on('notice', ({ message }) => told.push(message));
@@ -536,7 +536,7 @@ describe('COPY', function () {
       await works(client);
     });
 
-    it('that is ended finishes it first', async () => {
+    it('is finished before end() of the client resolves', async () => {
       const client = await newClient();
       await makeTable('last', 'n int');
       const stream = client.copyFrom('copy last from stdin');
@@ -547,7 +547,7 @@ describe('COPY', function () {
       assert.deepEqual(await rowsOf('last'), [{ n: 1 }, { n: 2 }]);
     });
 
-    it('that is cancelled fails', async () => {
+    it('fails when it is cancelled', async () => {
       const client = await newClient();
       const stream = client.copyTo(HUGE);
       const iterator = stream[Symbol.asyncIterator]();

@@ -1,6 +1,6 @@
 'use strict';
 
-// Rows of values into a table: copyRows(), in either of COPY's formats.
+// copyRows(): rows of values into a table, in the binary and the text format of COPY.
 
 const assert = require('node:assert/strict');
 const { Readable } = require('node:stream');
@@ -65,7 +65,7 @@ describe('copyRows()', function () {
         assert.deepEqual(copied, await rowsOf('mixed'));
       });
 
-      it('stores any text, whatever stands in it', async () => {
+      it('stores any text, whatever it contains', async () => {
         const db = await open();
         await makeTable('texts', 'n int, t text');
         const text = fc.oneof(
@@ -91,7 +91,7 @@ describe('copyRows()', function () {
         );
       });
 
-      it('takes arrays, iterables and async iterables, names with quotes and schemas', async () => {
+      it('takes arrays, iterables and async iterables, and names with quotes and schemas', async () => {
         const db = await open();
         await makeTable('"Ta""ble"', '"Co""l" int');
         const target = [['conduit_test', 'Ta"ble'], ['Co"l']];
@@ -109,7 +109,7 @@ describe('copyRows()', function () {
         assert.equal((await rowsOf('"Ta""ble"')).length, 15);
       });
 
-      it('takes a name with its schema, and in an array names with dots', async () => {
+      it('takes a name with its schema, and names with dots in an array', async () => {
         const db = await open();
         await makeTable('Dotted', 'n int');
         await makeTable('"dotted.name"', 'n int');
@@ -128,7 +128,7 @@ describe('copyRows()', function () {
         }
       });
 
-      it('leaves the table as it was when the iterable throws, with its error', async () => {
+      it('rejects with the error of an iterable that throws, and leaves the table unchanged', async () => {
         const db = await open();
         await makeTable('thrown', 'n int');
         for (const [count, thrown] of [
@@ -157,7 +157,7 @@ describe('copyRows()', function () {
         }
       });
 
-      it('ends the iterable when the server refuses', async () => {
+      it('closes the iterable when the server reports an error', async () => {
         const db = await open();
         let isClosed = false;
         const endless = (async function* () {
@@ -180,11 +180,11 @@ describe('copyRows()', function () {
         ['a dot and no name', 'conduit_test.', ['n'], []],
         ['a dot and no schema', '.refused', ['n'], []],
         ['no columns', 'refused', [], []],
-        ['columns that are no array', 'refused', 'n', []],
+        ['columns that are not an array', 'refused', 'n', []],
         ['a column without a name', 'refused', [null], []],
         ['no rows', 'refused', ['n'], undefined],
-        ['text for rows', 'refused', ['n'], 'abc'],
-        ['a row that is none', 'refused', ['n'], [[1], 2]],
+        ['a string as rows', 'refused', ['n'], 'abc'],
+        ['a row that is not an array', 'refused', ['n'], [[1], 2]],
         ['a row with too many values', 'refused', ['n'], [[1], [1, 2]]],
         ['a row with too few', 'refused', ['n', 't'], [[1]]],
         ['a function as a value', 'refused', ['n'], [[1], [() => 1]]],
@@ -202,7 +202,7 @@ describe('copyRows()', function () {
         });
       }
 
-      it('takes no options, since a signal would not be heeded', async () => {
+      it('refuses options, since it does not support a signal', async () => {
         const db = await open();
         await makeTable('plain', 'id int');
         const options = { signal: AbortSignal.abort() };
@@ -211,7 +211,7 @@ describe('copyRows()', function () {
         assert.deepEqual(await rowsOf('plain'), []);
       });
 
-      it('rejects with what the server says of the rows, and counts them from 1', async () => {
+      it('rejects with the error of the server, whose line is the number of the row, from 1', async () => {
         const db = await open();
         await makeTable('numbered', 'id int, name text');
         for (const text of [undefined, 300, 3000]) {
@@ -225,7 +225,7 @@ describe('copyRows()', function () {
         }
       });
 
-      it('rejects with what the server says of the rows', async () => {
+      it('rejects with the error of the server, for a check constraint', async () => {
         const db = await open();
         await makeTable('checked', 'n int check (n < 3)');
         const error = await errorOf(db.copyRows('checked', ['n'], [[1], [2], [3]]));
@@ -347,7 +347,7 @@ describe('copyRows()', function () {
       );
     });
 
-    describe('and in that of text, stores what a query with the same values stores', () => {
+    describe('and in the text format stores what a query with the same values stores', () => {
       const FLOATS = fc.oneof(
         fc.double(),
         fc.float().map(Math.fround),
@@ -444,7 +444,7 @@ describe('copyRows()', function () {
         return Number.isFinite(other) ? other : one;
       }
 
-      it('the middle of two real numbers, and the text of a negative zero', async () => {
+      it('for the midpoint of two real numbers, and for a negative zero as text', async () => {
         await makeTable('middles', 'r real, d float8');
         const db = await newClient();
         const rows = [
@@ -522,7 +522,7 @@ describe('copyRows()', function () {
       return query;
     };
 
-    it('is used where the types of all columns have one', async () => {
+    it('is used where the types of all columns support it', async () => {
       await makeTables();
       await makeTable('mixed', 'n int, i interval');
       await observer.ask('create view conduit_test.seen as select n, i from conduit_test.mixed');
@@ -541,7 +541,7 @@ describe('copyRows()', function () {
       await assert.rejects(client.copyRows('seen', ['n'], []), { code: '42809' });
     });
 
-    it('ends at the first value that only the server can read, and text goes on', async () => {
+    it('is continued in the text format from the first value that only the server can parse', async () => {
       await makeTable('switched', 'n int, at timestamptz, x numeric');
       const client = await newClient({ options: '-c timezone=UTC -c search_path=conduit_test' });
       const when = new Date('2024-05-06T07:08:09Z');
@@ -564,7 +564,7 @@ describe('copyRows()', function () {
       }
     });
 
-    it('is undone with the text that goes on behind it', async () => {
+    it('is rolled back together with the rows in the text format', async () => {
       await makeTable('undone', 'n int');
       const client = await newClient();
       for (const [wrong, check] of [
@@ -581,7 +581,7 @@ describe('copyRows()', function () {
       }
     });
 
-    it('is refused for a column whose type was changed before it began', async () => {
+    it('is refused for a column whose type has changed before COPY begins', async () => {
       await makeTable('altered', 'n int');
       const client = await newClient();
       await observer.ask('begin; lock conduit_test.altered in access exclusive mode');
@@ -598,7 +598,7 @@ describe('copyRows()', function () {
       assert.deepEqual(await client.copyRows('altered', ['n'], [[1]]), { rowCount: 1 });
     });
 
-    it('asks nothing more of the user than COPY does', async () => {
+    it('needs no more privileges than COPY', async () => {
       await makeTable('granted', 'n int, m int');
       await observer.ask(`drop role if exists conduit_writer; create role conduit_writer;
         grant usage on schema conduit_test to conduit_writer;

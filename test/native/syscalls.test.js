@@ -1,6 +1,6 @@
 'use strict';
 
-// How many system calls queries cost, counted before libc by count-syscalls.c.
+// How many system calls queries cost, counted by count-syscalls.c, a library that is loaded before libc.
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
@@ -44,13 +44,13 @@ if (process.platform === 'linux') {
       return JSON.parse(ended.stdout);
     }
 
-    it('are counted right: pg, a query at a time, writes and reads once for each', async () => {
+    it('are counted correctly: pg writes and reads once for each query that runs alone', async () => {
       const { writes, reads } = await count({ driver: 'pg', queries: 500, concurrency: 1 });
       assert.ok(writes >= 500 && writes < 600, `${writes} writes`);
       assert.ok(reads >= 500, `${reads} reads`);
     });
 
-    it('are far fewer than queries, where many come in a tick, even if each has a Sync', async () => {
+    it('are far fewer than the queries if many are sent in a tick, even with a Sync for each', async () => {
       const queries = 5000;
       const counts = await count({ queries, concurrency: 100, given: { syncGroup: 'off' } });
       const { writes, reads, syncs, flushes, bytesWritten } = counts;
@@ -63,7 +63,7 @@ if (process.platform === 'linux') {
       assert.ok(bytesWritten > 30 * queries, `${bytesWritten} bytes`);
     });
 
-    it('are fewer still where they share Syncs', async () => {
+    it('are even fewer if queries share Syncs', async () => {
       const queries = 5000;
       const counts = await count({ queries, concurrency: 100 });
       const { writes, reads, syncs, flushes, bytesWritten } = counts;
@@ -74,7 +74,7 @@ if (process.platform === 'linux') {
       assert.ok(bytesWritten > 25 * queries, `${bytesWritten} bytes`);
     });
 
-    it('are one write for a query that is alone', async () => {
+    it('are one write for a query that runs alone', async () => {
       const queries = 500;
       const { writes, syncs } = await count({ queries, concurrency: 1 });
       assert.equal(syncs, queries);

@@ -1,6 +1,6 @@
 'use strict';
 
-// src/wire_format.h and lib/base/wire-format.js hold the same numbers twice: once
+// src/wire_format.h and lib/base/wire-format.js define the same numbers: once
 // for C++, once for JavaScript.
 
 const assert = require('node:assert/strict');
@@ -84,7 +84,7 @@ function plainName(name, prefix = 'k') {
 describe('the wire format between C++ and JavaScript', () => {
   const { enums, constants } = readHeader();
 
-  it('is read from the header as a whole', () => {
+  it('is read completely from the header', () => {
     const text = fs.readFileSync(HEADER, 'utf8').replace(/\/\/.*$/gm, '');
     assert.deepEqual(
       [...enums.keys()].sort(),
@@ -99,7 +99,7 @@ describe('the wire format between C++ and JavaScript', () => {
   });
 
   for (const [name, { table, prefix }] of Object.entries(TABLES)) {
-    it(`${name} is ${table}`, () => {
+    it(`has ${name} as ${table}`, () => {
       const expected = {};
       for (const [key, value] of enums.get(name)) {
         if (NATIVE_ONLY.includes(key)) continue;
@@ -109,13 +109,13 @@ describe('the wire format between C++ and JavaScript', () => {
     });
   }
 
-  it('CommandTag is the index into commandTags', () => {
+  it('has CommandTag as the index into commandTags', () => {
     const tags = [''];
     for (const [key, value] of enums.get('CommandTag')) tags[value] = key.slice(1).toUpperCase();
     assert.deepEqual([...javaScript.commandTags], tags);
   });
 
-  it('constants are the same', () => {
+  it('has the same constants on both sides', () => {
     const expected = {};
     for (const [key, value] of constants) {
       if (!NATIVE_ONLY.includes(key)) expected[plainName(key)] = value;
@@ -126,7 +126,7 @@ describe('the wire format between C++ and JavaScript', () => {
     assert.deepEqual(given, expected);
   });
 
-  it('has no table in JavaScript that C++ does not know', () => {
+  it('has no table in JavaScript without an enum in C++', () => {
     const tables = Object.entries(javaScript)
       .filter(([, value]) => typeof value === 'object')
       .map(([key]) => key);
@@ -136,7 +136,7 @@ describe('the wire format between C++ and JavaScript', () => {
     );
   });
 
-  it('no two events or commands have the same number', () => {
+  it('has no number twice in an enum', () => {
     for (const name of ['Command', 'Event', 'ParamKind', 'CellKind', 'Phase', 'NotSentReason']) {
       const values = [...enums.get(name).values()];
       assert.equal(new Set(values).size, values.length, name);

@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/options/connection-string.js and what surrounds it: connection strings, the environment and `defaults`,
-// each as in pg. Nothing is connected.
+// lib/options/connection-string.js and its neighbours: connection strings, the environment and `defaults`,
+// each as in pg. No connection is opened.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
@@ -31,8 +31,8 @@ const NO_ENVIRONMENT = Object.fromEntries(
   ]),
 );
 
-describe('where a client connects to', () => {
-  it('is what pg makes of a connection string', async () => {
+describe('the target of a connection', () => {
+  it('is parsed from a connection string as in pg', async () => {
     const texts = [
       'postgres://alice:secret@host:5433/db',
       'postgresql://alice:secret@host:5433/db',
@@ -78,7 +78,7 @@ describe('where a client connects to', () => {
     });
   });
 
-  it('is a folder and a database, as in pg', () => {
+  it('may be a folder and a database, as in pg', () => {
     assert.deepEqual(parseConnectionString('/tmp/sockets db'), {
       host: '/tmp/sockets',
       database: 'db',
@@ -86,7 +86,7 @@ describe('where a client connects to', () => {
     assert.deepEqual(parseConnectionString('/tmp/sockets'), { host: '/tmp/sockets' });
   });
 
-  it('is what libpq makes of its own forms, of which pg knows none', () => {
+  it('may be in the forms of libpq, which pg does not know', () => {
     assert.deepEqual(parseConnectionString("host=a,b port='1' dbname=db"), {
       host: 'a,b',
       port: '1',
@@ -98,7 +98,7 @@ describe('where a client connects to', () => {
     );
   });
 
-  it('has characters that stand for something else as they are, where pg is in error', () => {
+  it('takes reserved characters of the password literally, where pg fails', () => {
     for (const [text, password] of [
       ['postgres://alice:a?b@host/db', 'a?b'],
       ['postgres://alice:a#b@host/db', 'a#b'],
@@ -112,7 +112,7 @@ describe('where a client connects to', () => {
     }
   });
 
-  it('shows no part of a connection string that cannot be read', () => {
+  it('is not shown in the error for an invalid connection string', () => {
     for (const text of ['secret', 'http://u:secret@host', 'postgres://u:secret@host:1:secret/']) {
       assert.throws(
         () => parseOptions(text),
@@ -122,7 +122,7 @@ describe('where a client connects to', () => {
     }
   });
 
-  it('says what a text is that is no connection string', () => {
+  it('is refused with a message about the mistake, for common ones', () => {
     for (const [text, message] of [
       ['undefined', /is the text "undefined": the variable that it is made of has no value/],
       ['null', /is the text "null"/],
@@ -143,7 +143,7 @@ describe('where a client connects to', () => {
     }
   });
 
-  it('says what to do where a character of the password stands for something else', async () => {
+  it('is refused with advice to percent-encode the password if that makes it ambiguous', async () => {
     const passwords = [
       ...['a/secret', '1/secret', '/secret', '12/a@secret', 'a@b/secret', 'a@b?secret'],
       ...['a@b#secret', 'a?b@secret', 'a#b@secret', 'a/b#secret', 'a/b?secret', '?/secret'],
@@ -171,7 +171,7 @@ describe('where a client connects to', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('takes options of all kinds from a URL', () => {
+  it('may be a URL with options of all kinds', () => {
     const { conninfo, ...settings } = parseOptions(
       'postgres://host/db?max=5&keepAlive=false&prepare=false&statement_timeout=50&int8=bigint',
     );
@@ -183,7 +183,7 @@ describe('where a client connects to', () => {
     assert.throws(() => parseOptions('postgres://host/db?max=many'), /option "max" must be/);
   });
 
-  it('means TLS by sslnegotiation=direct', () => {
+  it('uses TLS with sslnegotiation=direct', () => {
     assert.equal(
       parseOptions('postgres://host/?sslnegotiation=direct').conninfo.sslmode,
       'verify-full',
@@ -192,7 +192,7 @@ describe('where a client connects to', () => {
     assert.equal(conninfo.sslmode, 'require');
   });
 
-  it('is what the environment says, then defaults, then the user and localhost', async () => {
+  it('is taken from the environment, then defaults, then the user and localhost', async () => {
     const environment = {
       PGHOST: 'envhost',
       PGPORT: '6000',
@@ -246,7 +246,7 @@ describe('where a client connects to', () => {
     });
   });
 
-  it('may have blanks around it, as a file that holds it has', () => {
+  it('may be surrounded by white space, as when it is read from a file', () => {
     const url = 'postgres://user:secret@host:7/db';
     const { conninfo } = parseOptions(url);
     for (const given of [`${url}\n`, `${url}\r\n`, ` ${url}\t`, `\n${url}`]) {
@@ -255,7 +255,7 @@ describe('where a client connects to', () => {
     assert.equal(parseOptions('host=h dbname=db \n').conninfo.dbname, 'db');
   });
 
-  it('is what the environment says that only JavaScript sees, of a thread or a test runner', () => {
+  it('is taken from process.env even if only JavaScript sees it, as in worker threads and test runners', () => {
     const { env } = process;
     const seen = () => {
       const { host, port, dbname, sslmode } = parseOptions({ port: 7 }).conninfo;
@@ -284,7 +284,7 @@ describe('where a client connects to', () => {
     }
   });
 
-  it('is what a service file says, before the environment and defaults', async () => {
+  it('is taken from a service file, before the environment and defaults', async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-'));
     const PGSERVICEFILE = path.join(folder, 'services');
     fs.writeFileSync(PGSERVICEFILE, '[reports]\nhost=servicehost\nuser=serviceuser\ndbname=sdb\n');
@@ -311,7 +311,7 @@ describe('defaults', () => {
     assert.deepEqual({ ...defaults }, others);
   });
 
-  it('count where nothing else is said', async () => {
+  it('apply where nothing else is set', async () => {
     const changed = {
       poolSize: 7,
       idleTimeoutMillis: 5,

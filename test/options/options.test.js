@@ -1,7 +1,7 @@
 'use strict';
 
-// The options of a client: how they reach the server, that unknown ones are told, and that wrong
-// values are refused by their names before anything is sent.
+// The options of a client: how they reach the server, the warning about unknown ones, and that wrong
+// values are refused with their names before anything is sent.
 
 const assert = require('node:assert/strict');
 const { inspect } = require('node:util');
@@ -74,7 +74,7 @@ describe('Client', () => {
       assert.deepEqual((await client.query('select 1::int8 as n')).rows, [{ n: '1' }]);
     });
 
-    it('of unknown names are told once in a warning, with the name that was meant', async () => {
+    it('with unknown names cause one warning each, which suggests the right name', async () => {
       const meant = {
         connectionTimeout: 'connectionTimeoutMillis',
         idleTimeout: 'idleTimeoutMillis',
@@ -118,7 +118,7 @@ describe('Client', () => {
       }
     });
 
-    it('of pg are taken, though some have nothing to do', async () => {
+    it('of pg are accepted, also those without an effect', async () => {
       const warnings = await warningsOf(async () => {
         const client = await newClient({
           pipeline: true,
@@ -141,7 +141,7 @@ describe('Client', () => {
       assert.deepEqual(warnings, []);
     });
 
-    it('that cannot be had are refused, with what to do instead', async () => {
+    it('that are not supported are refused, with what to do instead', async () => {
       for (const [name, value] of [
         ['stream', new PassThrough()],
         ['stream', () => new PassThrough()],
@@ -157,7 +157,7 @@ describe('Client', () => {
       assert.match(direct.message, why);
     });
 
-    it('are also found where a config hides or inherits them', () => {
+    it('may be inherited or not enumerable', () => {
       class Config {
         get user() {
           return 'alice';
@@ -171,7 +171,7 @@ describe('Client', () => {
       assert.equal(new Client(new URL('postgresql://carol@host/db')).user, 'carol');
     });
 
-    it('stand beside those of PGOPTIONS', async () => {
+    it('are combined with those of PGOPTIONS', async () => {
       await withEnvironment({ PGOPTIONS: '-c work_mem=321kB' }, async () => {
         const client = new Client({
           connectionString: connectionString(),
@@ -224,7 +224,7 @@ describe('Client', () => {
     };
 
     for (const [name, values] of Object.entries(WRONG)) {
-      it(`${name} is refused when it is none, before anything is sent`, async () => {
+      it(`${name} with an invalid value is refused before anything is sent`, async () => {
         for (const value of values) {
           const given =
             name === 'connectionString' ? { [name]: value } : { ...options(), [name]: value };
@@ -245,7 +245,7 @@ describe('Client', () => {
       });
     }
 
-    it('are refused also when their value has no text to be shown', async () => {
+    it('are refused even if their value cannot be shown as text', async () => {
       const shapeless = Object.create(null);
       // Not ssl: an object without properties asks for TLS as libpq verifies it.
       for (const name of ['max', 'prepare', 'int8', 'types', 'port', 'application_name']) {
@@ -260,7 +260,7 @@ describe('Client', () => {
       }
     });
 
-    it('in a URL that cannot be read are refused, with the form that is meant', async () => {
+    it('in an invalid URL are refused', async () => {
       const urls = [
         'postgresql://[::1/db',
         'postgresql://host:port:x/db',

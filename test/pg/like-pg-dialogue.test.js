@@ -1,7 +1,7 @@
 'use strict';
 
-// One long session, statement by statement, with pg and with us, in each of the shapes in which
-// query() may be called: the same results, errors, notices and states of the transaction.
+// One long session, statement by statement, with pg and with this driver, in each of the forms in which
+// query() may be called: the same results, errors, notices and transaction states.
 
 const assert = require('node:assert/strict');
 const { setImmediate } = require('node:timers/promises');
@@ -192,7 +192,7 @@ const SHAPES = {
   'an object with rows as arrays': (text) => [{ text, rowMode: 'array' }],
   'an object for the extended protocol': (text) => [{ text, queryMode: 'extended' }],
   'an object with a name': (text, index) => [{ text, name: `statement ${index}` }],
-  'a callback': (text) => [text, 'callback'],
+  'a text with a callback': (text) => [text, 'callback'],
 };
 
 /** @param {unknown} value @param {string} schema */
@@ -283,7 +283,7 @@ describe('a session', function () {
   this.timeout(120_000);
 
   for (const [name, shape] of Object.entries(SHAPES)) {
-    it(`is as in pg, each statement given as ${name}`, async () => {
+    it(`behaves as in pg, with each statement passed as ${name}`, async () => {
       const theirs = await play(pg, 'dialogue_of_pg', shape);
       const mine = await play(ours, 'dialogue_of_ours', shape);
       const differences = theirs.flatMap((expected, index) => {

@@ -1,7 +1,7 @@
 'use strict';
 
 // The shape of `pg`, by which programs and tools recognize and extend it: its exports, the names on
-// its prototypes, and its deep paths, asked for from a consumer's folder.
+// its prototypes, and its deep paths, as required from another project.
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
@@ -20,10 +20,10 @@ const INNER = new Set(['getStartupConf', 'isFull', 'log', 'newClient']);
 /** `pg` itself does not go by these, or has them no longer. */
 const OTHER_DEFAULTS = new Set(['binary', 'idleTimeoutMillis', 'poolSize', 'user']);
 
-describe('in the shape of pg', () => {
+describe('pg-conduit in the shape of pg', () => {
   afterEach(endAll);
 
-  it('has every export of it', () => {
+  it('has every export of pg', () => {
     for (const name of Object.keys(pg)) {
       if (name === '_pools') continue;
       assert.equal(typeof conduit[name], typeof pg[name], name);
@@ -32,7 +32,7 @@ describe('in the shape of pg', () => {
     assert.equal(conduit.native.Client, conduit.Client);
   });
 
-  it('has its classes under their names, made with new', () => {
+  it('has classes with the same names, which need new', () => {
     for (const name of ['Client', 'Pool', 'Query', 'Connection', 'Result', 'TypeOverrides']) {
       assert.equal(conduit[name].name, name);
       assert.throws(() => conduit[name](), /new/);
@@ -41,7 +41,7 @@ describe('in the shape of pg', () => {
     assert.ok(new conduit.Query('select 1') instanceof conduit.Query);
   });
 
-  it('has the methods of its prototypes where tools wrap them', () => {
+  it('has the methods of pg on its prototypes, where tools wrap them', () => {
     for (const name of ['Client', 'Pool', 'Result', 'TypeOverrides']) {
       // The pool of pg is a subclass, made anew for each module.
       const reference = name === 'Pool' ? Object.getPrototypeOf(pg.Pool) : pg[name];
@@ -86,7 +86,7 @@ describe('in the shape of pg', () => {
     assert.equal(ours._queryable, false);
   });
 
-  it('tells of the parameters of the server by client.connection', async () => {
+  it("emits 'parameterStatus' on client.connection", async () => {
     const client = new conduit.Client(options());
     const told = new Map();
     client.connection.on('parameterStatus', ({ parameterName, parameterValue }) =>
@@ -98,7 +98,7 @@ describe('in the shape of pg', () => {
     assert.ok(Number.parseInt(told.get('server_version'), 10) >= 10);
   });
 
-  it('has a Pool and a Client to be extended', async () => {
+  it('has a Pool and a Client that can be extended', async () => {
     class Pool extends conduit.Pool {
       async one(...args) {
         const { rows } = await this.query(...args);
@@ -123,7 +123,7 @@ describe('in the shape of pg', () => {
     await client.end();
   });
 
-  it('has Pool.prototype.query and connect wrapped like any others', async () => {
+  it('allows wrapping Pool.prototype.query and connect', async () => {
     const { query, connect } = conduit.Pool.prototype;
     const seen = [];
     conduit.Pool.prototype.query = function (...args) {
@@ -151,7 +151,7 @@ describe('in the shape of pg', () => {
     ]);
   });
 
-  it('has the defaults of it', () => {
+  it('has the defaults of pg', () => {
     const { defaults, types } = conduit;
     for (const [name, value] of Object.entries(pg.defaults)) {
       if (OTHER_DEFAULTS.has(name)) continue;
@@ -182,7 +182,7 @@ describe('in the shape of pg', () => {
     assert.equal(require.cache[file].exports.prototype, conduit.Client.prototype);
   });
 
-  describe('from the folder of a consumer', () => {
+  describe('in another project', () => {
     let project;
 
     before(() => {
@@ -208,7 +208,7 @@ describe('in the shape of pg', () => {
       'pg/lib/utils': 'utils',
     };
 
-    it('gives under its deep paths what it exports', () => {
+    it('has its exports under the deep paths of pg', () => {
       const code = Object.entries(PATHS).flatMap(([name, exported]) => [
         `require('${name}') === pg.${exported}`,
         `require('${name}.js') === pg.${exported}`,
@@ -220,7 +220,7 @@ describe('in the shape of pg', () => {
       assert.deepEqual(printed, new Array(code.length).fill(true));
     });
 
-    it('gives them to an ES module, too', () => {
+    it('has them for ES modules, too', () => {
       const imports = Object.keys(PATHS).map((name, i) => `import deep${i} from '${name}';`);
       const code = Object.values(PATHS).map((exported, i) => `deep${i} === pg.${exported}`);
       const printed = run(

@@ -1,7 +1,7 @@
 'use strict';
 
-// Which connection of a pool a statement runs on, what waits, and which statements are refused,
-// since they would change the session that callers share, or run alone.
+// Which connection of a pool a statement runs on, what waits, and which statements are refused
+// because they would change the session that callers share, or run alone on a connection.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -45,7 +45,7 @@ describe('Pool', function () {
       assert.equal(pool.totalCount, 1);
     });
 
-    it('uses an idle connection first', async () => {
+    it('idle connections are used first', async () => {
       const pool = newPool({ max: 3 });
       await warm(pool, 3);
       const pids = await pidsOf([1, 2, 3, 4].map(() => pool.query(PID)));
@@ -53,7 +53,7 @@ describe('Pool', function () {
       assert.ok(pids.slice(0, 3).includes(pids[3]));
     });
 
-    it('grows to max for slow statements', async () => {
+    it('the pool grows to max for slow statements', async () => {
       const pool = newPool({ max: 10 });
       const sleep = 'select pg_backend_pid() as pid, pg_sleep(0.2)';
       const pids = await pidsOf(Array.from({ length: 10 }, () => pool.query(sleep)));
@@ -61,7 +61,7 @@ describe('Pool', function () {
       assert.equal(pool.totalCount, 10);
     });
 
-    it('grows from one connection when it is known that a statement is slow', async () => {
+    it('the pool grows from one connection for statements known to be slow', async () => {
       const pool = newPool({ max: 4 });
       await pool.query(BLOCKABLE, [0.05, LOCK]);
       assert.equal(pool.totalCount, 1);
@@ -72,7 +72,7 @@ describe('Pool', function () {
       assert.equal(new Set(await pidsOf(blocked)).size, 4);
     });
 
-    it('never opens more than max', async () => {
+    it('the pool never opens more connections than max', async () => {
       const pool = newPool({ max: 2 });
       let opened = 0;
       pool.on('connect', () => ++opened);
@@ -85,7 +85,7 @@ describe('Pool', function () {
       assert.equal(pool.totalCount, 2);
     });
 
-    it('a fast query passes a slow statement by on a free connection', async () => {
+    it('a fast query takes a free connection rather than wait behind a slow statement', async () => {
       const pool = newPool({ max: 2 });
       await warm(pool, 2);
       await teach(pool, PID);
@@ -100,7 +100,7 @@ describe('Pool', function () {
       assert.ok(!fast.has(pidOf(await slow)));
     });
 
-    it('a fast query waits for a new connection rather than behind a slow statement', async () => {
+    it('a fast query has a new connection opened rather than wait behind a slow statement', async () => {
       const pool = newPool({ max: 2 });
       await teach(pool, PID);
       await pool.query(BLOCKABLE, [0.05, LOCK]);
@@ -113,7 +113,7 @@ describe('Pool', function () {
       assert.equal(pool.totalCount, 2);
     });
 
-    it('a statement that was never seen is taken to be slow', async () => {
+    it('an unknown statement is assumed to be slow', async () => {
       const pool = newPool({ max: 2 });
       await teach(pool, PID);
       assert.equal(pool.totalCount, 1);
@@ -124,7 +124,7 @@ describe('Pool', function () {
       assert.notEqual(fast, pidOf(await unseen));
     });
 
-    it('queries pass a connection by whose head is overdue', async () => {
+    it('queries avoid a connection whose first statement in flight is overdue', async () => {
       const pool = newPool({ max: 2 });
       await teach(pool, PID);
       await teach(pool, BLOCKABLE, [0, LOCK]);
@@ -147,7 +147,7 @@ describe('Pool', function () {
       assert.ok(!passed.includes(pidOf(await overdue)));
     });
 
-    it('slow statements do not wait behind each other while there are connections', async () => {
+    it('slow statements do not wait behind each other while connections are free', async () => {
       const pool = newPool({ max: 3 });
       await warm(pool, 3);
       await pool.query(BLOCKABLE, [0.05, LOCK]);
@@ -158,7 +158,7 @@ describe('Pool', function () {
       assert.equal(new Set(await pidsOf(slow)).size, 3);
     });
 
-    it('a fast query waits for the first free connection rather than behind a slow statement', async () => {
+    it('a fast query waits for the first connection that becomes free rather than behind a slow statement', async () => {
       const pool = newPool({ max: 2 });
       await warm(pool, 2);
       await teach(pool, PID);
@@ -178,7 +178,7 @@ describe('Pool', function () {
       assert.ok(!pids.has(pidOf(await slow[0])));
     });
 
-    it('what waits for a slow statement keeps its order, and its time limit', async () => {
+    it('queries that wait for a slow statement keep their order and their time limit', async () => {
       const pool = newPool({ max: 1, connectionTimeoutMillis: 1000 });
       await teach(pool, BLOCKABLE, [0.05, LOCK], 3);
       await observer.lock(LOCK);
@@ -199,7 +199,7 @@ describe('Pool', function () {
       await blocked;
     });
 
-    it('a fast query stands behind one that was never seen if no connection may be opened', async () => {
+    it('a fast query is sent behind an unknown statement if no connection may be opened', async () => {
       const pool = newPool({ max: 1 });
       await teach(pool, PID);
       await observer.lock(LOCK);
@@ -211,7 +211,7 @@ describe('Pool', function () {
       assert.equal(pidOf(await unseen), pidOf(await fast));
     });
 
-    describe('does not call a statement slow', () => {
+    describe('does not consider a statement slow', () => {
       const FAST = 'select $1::int as fast';
 
       function block(millis) {
@@ -241,7 +241,7 @@ describe('Pool', function () {
         return least;
       }
 
-      it('before it is sent, however long JavaScript is busy until then', async () => {
+      it('before it is sent, however long JavaScript is busy', async () => {
         const pool = newPool({ max: 1 });
         await teach(pool, FAST, [0]);
         const before = pool.stats().flushes;
@@ -270,7 +270,7 @@ describe('Pool', function () {
         });
       }
 
-      it('because JavaScript was busy with what another socket has brought', async () => {
+      it('because JavaScript was busy with data of another socket', async () => {
         const server = net.createServer((socket) => socket.on('data', () => block(50)));
         const port = await listen(server);
         const socket = net.connect(port, '127.0.0.1');
@@ -313,7 +313,7 @@ describe('Pool', function () {
       });
     });
 
-    it('one query does not touch another that fails', async () => {
+    it('a query that fails does not affect the others', async () => {
       const pool = newPool({ max: 1 });
       const outcomes = await Promise.allSettled(
         Array.from({ length: 100 }, (_, i) => pool.query('select 1 / $1::int as i', [i % 2])),
@@ -326,7 +326,7 @@ describe('Pool', function () {
   });
 
   describe('bounds what is in flight and what waits', () => {
-    it('maxInFlight caps a connection, and the rest waits in order', async () => {
+    it('maxInFlight limits a connection, and the other queries wait in order', async () => {
       const pool = newPool({ max: 1, maxInFlight: 5 });
       await pool.query('select 1');
       const done = [];
@@ -367,7 +367,7 @@ describe('Pool', function () {
       (await waiting).release();
     });
 
-    it('connectionTimeoutMillis limits the wait for a connection that is lent', async () => {
+    it('connectionTimeoutMillis limits the wait for a checked-out connection', async () => {
       const pool = newPool({ max: 1, connectionTimeoutMillis: 500 });
       const client = await pool.connect();
       const outcomes = await Promise.allSettled([
@@ -394,7 +394,7 @@ describe('Pool', function () {
     });
   });
 
-  describe('refuses what would change the session that callers share', () => {
+  describe('refuses statements that would change the session that callers share', () => {
     /** @param {string} text @param {RegExp} hint what to do instead */
     async function assertRefused(text, hint) {
       // Nothing listens there: what were sent would be rejected otherwise.
@@ -436,8 +436,8 @@ describe('Pool', function () {
     }
   });
 
-  describe('runs DDL alone', () => {
-    it('VACUUM and CREATE INDEX CONCURRENTLY work, while others query', async () => {
+  describe('runs DDL alone on a connection', () => {
+    it('so that VACUUM and CREATE INDEX CONCURRENTLY work while other queries run', async () => {
       for (const max of [1, 3]) {
         const pool = newPool({ max });
         await pool.query(`create table vacuumed_${max} as select generate_series(1, 100) as i`);
@@ -451,7 +451,7 @@ describe('Pool', function () {
       }
     });
 
-    it('so that nothing stands behind it in its pipeline', async () => {
+    it('so that no query waits behind it in a pipeline', async () => {
       const pool = newPool({ max: 2 });
       await pool.query('create table locked (i int)');
       await teach(pool, PID);
@@ -466,7 +466,7 @@ describe('Pool', function () {
       assert.equal(pids.size, 1);
     });
 
-    it('and its connection serves others afterwards, even when it has failed', async () => {
+    it('and its connection serves other queries afterwards, even when it has failed', async () => {
       const pool = newPool({ max: 1 });
       const pid = pidOf(await pool.query(PID));
       await assert.rejects(pool.query('create index on no_such_table (i)'), { code: '42P01' });

@@ -1,7 +1,7 @@
 'use strict';
 
-// A borrower has a connection alone, from connect() to release(), in fair turns with the queries,
-// and the next one gets it clean.
+// A caller has a connection to itself from connect() to release(), in fair turns with queries,
+// and the next caller gets it clean.
 
 const assert = require('node:assert/strict');
 const { mock } = require('node:test');
@@ -25,8 +25,8 @@ describe('Pool', function () {
 
   const observer = usePools();
 
-  describe('lends a connection to one borrower alone', () => {
-    it('whom no pool.query() disturbs', async () => {
+  describe('connect() checks out a connection for one caller alone', () => {
+    it('and no pool.query() runs on it', async () => {
       const pool = newPool({ max: 2 });
       const client = await pool.connect();
       await client.query('create table mine (i int)');
@@ -42,7 +42,7 @@ describe('Pool', function () {
       assert.equal((await pool.query('select count(*)::int as n from mine')).rows[0].n, 1);
     });
 
-    it('and makes queries wait for it when there is no other', async () => {
+    it('and queries wait for it when there is no other', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       const order = [];
@@ -57,7 +57,7 @@ describe('Pool', function () {
       assert.deepEqual(order, ['client', 'client', 'client', 'query', 'query', 'query']);
     });
 
-    it('in the order of the asking', async () => {
+    it('in the order of the calls', async () => {
       const pool = newPool({ max: 1 });
       const first = await pool.connect();
       const order = [];
@@ -72,7 +72,7 @@ describe('Pool', function () {
       assert.deepEqual(order, [1, 2, 3, 4]);
     });
 
-    it('who is not starved by a steady load of queries', async () => {
+    it('and is not starved by a steady load of queries', async () => {
       const pool = newPool({ max: 1 });
       let running = true;
       const load = Array.from({ length: 50 }, async () => {
@@ -87,7 +87,7 @@ describe('Pool', function () {
       await Promise.all(load);
     });
 
-    it('but queries are not starved by a steady load of borrowers', async () => {
+    it('and queries are not starved by a steady load of checkouts', async () => {
       const pool = newPool({ max: 1 });
       let running = true;
       const load = Array.from({ length: 10 }, async () => {
@@ -105,8 +105,8 @@ describe('Pool', function () {
     });
   });
 
-  describe('keeps no connection free for who waits no longer', () => {
-    /** What waits for the only connection, and gives up before that is free. */
+  describe('reserves no connection for a call that has stopped waiting', () => {
+    /** A call that waits for the only connection, and is rejected before that is free. */
     const WAYS = {
       'because of its signal': async (pool) => {
         const controller = new AbortController();
@@ -139,7 +139,7 @@ describe('Pool', function () {
     }
   });
 
-  describe('gives a released connection to the next one clean', () => {
+  describe('cleans a released connection for the next caller:', () => {
     /** What the next user of the only connection sees. */
     const ask = async (pool, text) => (await pool.query(text)).rows[0];
 
@@ -147,7 +147,7 @@ describe('Pool', function () {
       ['an open', async () => {}],
       ['a failed', (client) => assert.rejects(client.query('select 1 / 0'), { code: '22012' })],
     ]) {
-      it(`${state} transaction is rolled back before anybody else comes`, async () => {
+      it(`${state} transaction is rolled back before the connection is used again`, async () => {
         const pool = newPool({ max: 1 });
         const table = `left_in_${state.split(' ')[1]}`;
         await pool.query(`create table ${table} (i int)`);
@@ -169,7 +169,7 @@ describe('Pool', function () {
       });
     }
 
-    it('a transaction of queries that nobody awaited is rolled back', async () => {
+    it('a transaction whose queries were not awaited is rolled back', async () => {
       const pool = newPool({ max: 1 });
       await pool.query('create table unawaited (i int)');
       const client = await pool.connect();
@@ -184,7 +184,7 @@ describe('Pool', function () {
       await Promise.all(queries);
     });
 
-    it('queries that nobody awaited still get their answers', async () => {
+    it('queries that were not awaited still settle', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       const queries = Array.from({ length: 20 }, (_, i) =>
@@ -199,7 +199,7 @@ describe('Pool', function () {
       );
     });
 
-    it('a commit that nobody awaited counts', async () => {
+    it('a COMMIT that was not awaited still commits', async () => {
       const pool = newPool({ max: 1 });
       await pool.query('create table committed (i int)');
       const client = await pool.connect();
@@ -254,7 +254,7 @@ describe('Pool', function () {
         1,
       ],
     ]) {
-      it(`${what} is gone`, async () => {
+      it(`${what} is reset`, async () => {
         const pool = newPool({ max: 1 });
         const client = await pool.connect();
         await client.query(leave);
@@ -269,7 +269,7 @@ describe('Pool', function () {
       });
     }
 
-    it('with prepared statements that still work', async () => {
+    it('prepared statements of the driver still work', async () => {
       const pool = newPool({ max: 1 });
       await teach(pool, 'select $1::int as i', [1]);
       const client = await pool.connect();
@@ -284,7 +284,7 @@ describe('Pool', function () {
       );
     });
 
-    it('and one whose borrower has ended it is replaced', async () => {
+    it('a connection that was ended by its caller is replaced', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       await client.end();
@@ -293,7 +293,7 @@ describe('Pool', function () {
     });
   });
 
-  describe('resets a session that was changed with resetQuery', () => {
+  describe('resets a changed session with the option resetQuery', () => {
     const look =
       "select current_setting('work_mem') as work_mem, pg_backend_pid() as pid, " +
       "to_regclass('pg_temp.mine') is null as gone";
@@ -320,7 +320,7 @@ describe('Pool', function () {
       assert.equal(before[0].pid, pid);
     });
 
-    it('or not at all, if it is empty', async () => {
+    it('which may be empty, for no reset', async () => {
       const pool = newPool({ max: 1, resetQuery: '' });
       const pid = await soil(pool);
       assert.deepEqual((await pool.query(look)).rows, [{ work_mem: '123kB', pid, gone: false }]);
@@ -330,14 +330,14 @@ describe('Pool', function () {
       await pool.query('vacuum pg_catalog.pg_am');
     });
 
-    it('also where a listener of connect has set the session up', async () => {
+    it("also if a 'connect' listener has configured the session", async () => {
       const pool = newPool({ max: 1, resetQuery: "set work_mem = '234kB'" });
       pool.on('connect', (client) => client.query("set work_mem = '234kB'"));
       const pid = await soil(pool);
       assert.deepEqual((await pool.query(look)).rows, [{ work_mem: '234kB', pid, gone: false }]);
     });
 
-    it('and replaces the connection when that fails, or leaves a transaction open', async () => {
+    it('and replaces the connection if that fails or leaves a transaction open', async () => {
       for (const resetQuery of ['select 1 / 0', 'begin']) {
         const pool = newPool({ max: 1, resetQuery });
         const pid = await soil(pool);
@@ -345,7 +345,7 @@ describe('Pool', function () {
       }
     });
 
-    it('only then', async () => {
+    it('and only if it was changed', async () => {
       const pool = newPool({ max: 1, resetQuery: 'select 1 / 0' });
       const client = await pool.connect();
       await client.query('select 1');
@@ -355,7 +355,7 @@ describe('Pool', function () {
       assert.equal(pidOf(await pool.query(PID)), client.processID);
     });
 
-    it('which is a text', async () => {
+    it('which must be a string', async () => {
       for (const resetQuery of [1, true, 'discard\0all']) {
         const error = await errorOf(newPool({ resetQuery }).query('select 1'));
         assert.ok(error instanceof OptionError);
@@ -387,7 +387,7 @@ describe('Pool', function () {
       return pool.connect();
     }
 
-    it('warns once of a client that is not released, and says who has borrowed it', async () => {
+    it('warns once of a client that is not released, with the stack trace of connect()', async () => {
       const pool = newPool({ max: 2, leakWarningMillis: 10 });
       const warnings = await collect(async (seen) => {
         // This one comes back.
@@ -420,7 +420,7 @@ describe('Pool', function () {
       assert.match(stack, /dawdle/);
     });
 
-    it('says what an end waits for, and who has called it', async () => {
+    it('warns of an end() that waits, with what it waits for and its stack trace', async () => {
       const pool = newPool({ max: 2, leakWarningMillis: 40 });
       async function endsLate() {
         await pool.end();
@@ -446,7 +446,7 @@ describe('Pool', function () {
       assert.match(detail, /^It was called here:\n[^]*endsLate/);
     });
 
-    it('or without it, after 10 s, that an end waits', async () => {
+    it('warns of an end() that waits for 10 s even if it is not set', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       mock.timers.enable({ apis: ['setTimeout'] });

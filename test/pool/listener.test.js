@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/pool/listener.js: pool.listen() and pool.notify(). Notifications, subscriptions that come and go, and
-// what becomes of them when the server goes away, on a server of its own.
+// lib/pool/listener.js: pool.listen() and pool.notify(). Notifications, the lifetime of subscriptions, and
+// how they recover when the server goes away, on a server of its own.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -54,7 +54,7 @@ describe('pool.listen()', function () {
 
   const observer = usePools();
 
-  describe('gives notifications', () => {
+  describe('delivers notifications', () => {
     it('with their payload, channel and sender', async () => {
       const pool = newPool();
       const channel = newChannel();
@@ -119,7 +119,7 @@ describe('pool.listen()', function () {
       );
     });
 
-    it('5,000 of them, in order, and those of two channels in their order too', async () => {
+    it('5,000 of them in order, also across two channels', async () => {
       const pool = newPool();
       const [even, odd] = [newChannel(), newChannel()];
       const { handler, payloads } = newHandler();
@@ -133,7 +133,7 @@ describe('pool.listen()', function () {
       assert.deepEqual(payloads, numbers);
     });
 
-    it('5,000 of them in transactions of their own, while others use the pool', async () => {
+    it('5,000 of them from separate transactions, while the pool is used', async () => {
       const pool = newPool({ max: 2 });
       const channel = newChannel();
       const { handler, payloads } = newHandler();
@@ -168,7 +168,7 @@ describe('pool.listen()', function () {
       assert.deepEqual(handlers[2].payloads, ['to all', 'to all', 'again']);
     });
 
-    it('not before its promise is resolved, so that a handler can use the subscription', async () => {
+    it('only after its promise is resolved, so that a handler can use the subscription', async () => {
       const pool = newPool();
       const channel = newChannel();
       const sender = await newClient();
@@ -185,7 +185,7 @@ describe('pool.listen()', function () {
       }
     });
 
-    it('that a committed statement sends, and none that is rolled back', async () => {
+    it('of committed transactions, and not of those rolled back', async () => {
       const pool = newPool();
       const channel = newChannel();
       const { handler, payloads } = newHandler();
@@ -201,8 +201,8 @@ describe('pool.listen()', function () {
     });
   });
 
-  describe('has one connection beside those of the pool', () => {
-    it('for all channels, opened by the first and closed after the last', async () => {
+  describe('uses one additional connection', () => {
+    it('for all channels, opened by the first subscription and closed after the last', async () => {
       const name = applicationName();
       const pool = newPool({ application_name: name, max: 1 });
       pool.on('connect', () => assert.fail('it is none of the pool'));
@@ -222,7 +222,7 @@ describe('pool.listen()', function () {
       assert.equal((await observer.backends(name)).length, 1);
     });
 
-    it('which is not closed while idle, as those of the pool are', async () => {
+    it('which is not closed while idle', async () => {
       const name = applicationName();
       const pool = newPool({ application_name: name, idleTimeoutMillis: 20, maxUses: 1 });
       const channel = newChannel();
@@ -237,7 +237,7 @@ describe('pool.listen()', function () {
       assert.ok((await observer.backends(name)).includes(pid));
     });
 
-    it('which pool.end() closes, without a further call of a handler', async () => {
+    it('which pool.end() closes, without further calls of handlers', async () => {
       const name = applicationName();
       const pool = new Pool(options({ application_name: name }));
       const channel = newChannel();
@@ -253,7 +253,7 @@ describe('pool.listen()', function () {
       await assert.rejects(pool.notify(channel), poolError('ERR_PG_CONDUIT_POOL_ENDED'));
     });
 
-    it('pool.end() rejects a listen() that is not done', async () => {
+    it('and pool.end() rejects a listen() that is not done', async () => {
       for (let turns = 0; turns < 10; ++turns) {
         const name = applicationName();
         const pool = new Pool(options({ application_name: name }));
@@ -269,8 +269,8 @@ describe('pool.listen()', function () {
     });
   });
 
-  describe('subscriptions come and go', () => {
-    it('no handler is called once unlisten() was', async () => {
+  describe('subscriptions begin and end:', () => {
+    it('no handler is called after the call of unlisten()', async () => {
       const pool = newPool();
       const channel = newChannel();
       const { handler: other, payloads: others } = newHandler();
@@ -290,7 +290,7 @@ describe('pool.listen()', function () {
       assert.equal(calls, 10);
     });
 
-    it('a handler may end another one, and begin a new one', async () => {
+    it('a handler may end another subscription, and begin a new one', async () => {
       const pool = newPool();
       const channel = newChannel();
       const heard = [];
@@ -311,7 +311,7 @@ describe('pool.listen()', function () {
       assert.deepEqual(heard, ['first 1', 'first 2', 'third 2']);
     });
 
-    it('unlisten() may be called twice, taken out, and be left to `await using`', async () => {
+    it('unlisten() may be called twice, destructured, or replaced by `await using`', async () => {
       const pool = newPool();
       const channel = newChannel();
       const { handler, payloads } = newHandler();
@@ -329,7 +329,7 @@ describe('pool.listen()', function () {
       assert.deepEqual(payloads, []);
     });
 
-    it('in any order, and end in the state that was asked for last', async () => {
+    it('in any order, and the last call decides', async () => {
       const name = applicationName();
       const pool = newPool({ application_name: name });
       const channel = newChannel();
@@ -359,7 +359,7 @@ describe('pool.listen()', function () {
       assert.equal((await observer.backends(name)).length, 2, 'one to listen, one to notify');
     });
 
-    it('many at a time, which leaves nothing behind', async () => {
+    it('many at a time, without leaving a connection', async () => {
       const name = applicationName();
       const pool = newPool({ application_name: name });
       const names = Array.from({ length: 5 }, newChannel);
@@ -373,7 +373,7 @@ describe('pool.listen()', function () {
       await until('it is closed', async () => !(await observer.backends(name)).length);
     });
 
-    it('unlisten() is done when the server does not listen any more', async () => {
+    it('unlisten() resolves when the server has run UNLISTEN', async () => {
       const name = applicationName();
       const pool = newPool({ application_name: name });
       const channel = newChannel();
@@ -391,18 +391,18 @@ describe('pool.listen()', function () {
       ['null', [null, () => {}], /must be a string, not null/],
       ['a number', [5, () => {}], /must be a string, not number/],
       ['an empty name', ['', () => {}], /must not be empty/],
-      ['a name that the server would cut', ['x'.repeat(64), () => {}], /63 bytes .* not 64/],
-      ['such a name in UTF-8', ['é'.repeat(32), () => {}], /63 bytes .* not 64/],
+      ['a name that the server would truncate', ['x'.repeat(64), () => {}], /63 bytes .* not 64/],
+      ['a name too long in UTF-8', ['é'.repeat(32), () => {}], /63 bytes .* not 64/],
       ['NUL', ['a\0b', () => {}], /NUL/],
       ['half of a surrogate pair', ['a\ud83d', () => {}], /surrogate/],
       ['no handler', ['channel'], /second argument .* function/],
-      ['a handler that is none', ['channel', { onGap() {} }], /second argument .* function/],
-      ['options that are none', ['channel', () => {}, () => {}], /third argument .* object/],
+      ['a handler that is no function', ['channel', { onGap() {} }], /second argument .* function/],
+      ['options that are no object', ['channel', () => {}, () => {}], /third argument .* object/],
       ['null as options', ['channel', () => {}, null], /third argument .* object/],
       ['an onGap that is no function', ['channel', () => {}, { onGap: true }], /"onGap"/],
       ['an unknown option', ['channel', () => {}, { onlisten() {} }], /no option "onlisten"/],
     ]) {
-      it(`${what}, by a rejection that says why`, async () => {
+      it(`${what}, with a rejection that says why`, async () => {
         const pool = newPool();
         await assert.rejects(pool.listen(...args), (error) => {
           assert.ok(error instanceof ParameterError, String(error));
@@ -414,7 +414,7 @@ describe('pool.listen()', function () {
       });
     }
 
-    it('what the options of the pool are wrong about', async () => {
+    it('to listen when the options of the pool are wrong', async () => {
       const pool = newPool({ max: 'many' });
       await assert.rejects(
         pool.listen('channel', () => {}),
@@ -423,7 +423,7 @@ describe('pool.listen()', function () {
       await assert.rejects(pool.notify('channel'), { code: 'ERR_PG_CONDUIT_OPTION' });
     });
 
-    it('LISTEN in pool.query(), and names pool.listen()', async () => {
+    it('LISTEN in pool.query(), with a message that names pool.listen()', async () => {
       await assert.rejects(newPool().query('listen channel'), {
         code: 'ERR_PG_CONDUIT_REFUSED',
         message: /pool\.listen\(/,
@@ -445,7 +445,7 @@ describe('pool.listen()', function () {
       assert.deepEqual(payloads, ['', '', `it's "quoted" \\ $1`]);
     });
 
-    it('sends as often as it is called, though many of a tick say the same', async () => {
+    it('sends equal notifications of one tick as often as it is called', async () => {
       const pool = newPool({ max: 1, syncGroup: 'all' });
       const channel = newChannel();
       const { handler, payloads } = newHandler();
@@ -457,7 +457,7 @@ describe('pool.listen()', function () {
       assert.equal(payloads.length, 106);
     });
 
-    it('refuses what no notification can be, by a rejection that says why', async () => {
+    it('refuses invalid channels and payloads, with a rejection that says why', async () => {
       const pool = newPool();
       for (const [args, message] of [
         [[], /name of a channel must be a string, not undefined/],
@@ -504,17 +504,17 @@ describe('pool.listen()', function () {
       });
     });
 
-    it('lets it end when nothing is listened to any more', async () => {
+    it('lets it end after the last unlisten()', async () => {
       const ended = await start('until it unlistens');
       assert.deepEqual(ended, { code: 0, signal: null, stdout: 'unlistened\n', stderr: '' });
     });
 
-    it('with allowExitOnIdle lets it end, but not before what is awaited is done', async () => {
+    it('with allowExitOnIdle lets it end, but not before pending calls are done', async () => {
       const ended = await start('while something is awaited', { allowExitOnIdle: true });
       assert.deepEqual(ended, { code: 0, signal: null, stdout: 'unlistened\n', stderr: '' });
     });
 
-    it('makes what a handler throws an uncaught exception, and calls the others', async () => {
+    it('turns an error thrown by a handler into an uncaught exception, and calls the other handlers', async () => {
       const { code, stdout, stderr } = await start('handlers that throw');
       assert.equal(stderr, '');
       assert.equal(code, 0);
@@ -524,7 +524,7 @@ describe('pool.listen()', function () {
       );
     });
 
-    it('is ended by what a handler throws, if nobody catches it', async () => {
+    it('ends it by an error thrown by a handler, if there is no listener for uncaught exceptions', async () => {
       const { code, stderr } = await start('a handler that throws, uncaught');
       assert.equal(code, 1);
       assert.match(stderr, /from the handler/);
@@ -532,7 +532,7 @@ describe('pool.listen()', function () {
   });
 });
 
-describe('pool.listen() and a server that goes away', function () {
+describe('pool.listen() when the connection is lost', function () {
   this.timeout(20000);
 
   /** @type {Awaited<ReturnType<typeof startDatabase>>} */
@@ -670,7 +670,7 @@ describe('pool.listen() and a server that goes away', function () {
       assert.equal(gap.error.code, code);
     }
     assert.equal(first.errors[0], first.gaps[0].error);
-    // Told once, and not to who came later.
+    // Reported once, and not to a subscription that began later.
     const third = await newSubscription(pool, first.channel);
     await notify(first.channel, 'last');
     await untilHeard(third.payloads, 1);
@@ -678,7 +678,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.deepEqual(first.payloads, ['before', 'gap', 'after', 'last']);
   }
 
-  it('hears what comes in one piece with the answer to LISTEN', async () => {
+  it('delivers a notification that arrives together with the answer to LISTEN', async () => {
     const name = applicationName();
     const pool = newGatedPool({ application_name: name });
     await newSubscription(pool);
@@ -694,7 +694,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.deepEqual(payloads, ['early']);
   });
 
-  it('listens again when its backend was terminated, and tells of the gap', async () => {
+  it('listens again when its backend was terminated, and reports the gap', async () => {
     const name = applicationName();
     const terminate = ([pid]) => observer.terminate(pid);
     await assertRecovers(newOwnPool({ application_name: name }), name, terminate, '57P01');
@@ -713,7 +713,7 @@ describe('pool.listen() and a server that goes away', function () {
     await assertRecovers(newOwnPool({ application_name: name }), name, restart, '57P01');
   });
 
-  it('tries until the server is back, and says once why it cannot', async () => {
+  it('retries until the server is back, and reports each reason once', async () => {
     const pool = newGatedPool();
     const { channel, gaps, errors, payloads } = await newSubscription(pool);
     await gate.close();
@@ -737,7 +737,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.ok(codes.includes('ECONNREFUSED'));
   });
 
-  it('tells of each gap, when the connection is lost again and again', async () => {
+  it('reports each gap, when the connection is lost repeatedly', async () => {
     const name = applicationName();
     const pool = newOwnPool({ application_name: name });
     const { channel, gaps, payloads } = await newSubscription(pool);
@@ -752,7 +752,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.equal(payloads.length, 10);
   });
 
-  it('does without onGap and without a listener of errors', async () => {
+  it("works without onGap and without an 'error' listener", async () => {
     const name = applicationName();
     const pool = newOwnPool({ application_name: name });
     const channel = newChannel();
@@ -766,7 +766,7 @@ describe('pool.listen() and a server that goes away', function () {
     });
   });
 
-  it('listen() and unlisten() from onGap and from an error listener work', async () => {
+  it("lets onGap and an 'error' listener call listen() and unlisten()", async () => {
     const name = applicationName();
     const pool = newOwnPool({ application_name: name });
     const [first, second, third] = [newChannel(), newChannel(), newChannel()];
@@ -788,7 +788,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.deepEqual(payloads, [second, third]);
   });
 
-  it('a channel that is new waits for the server meanwhile', async () => {
+  it('makes a listen() for a new channel wait for the server', async () => {
     const pool = newGatedPool();
     const { gaps, errors } = await newSubscription(pool);
     await gate.close();
@@ -803,7 +803,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.deepEqual(none, [], 'it has missed nothing');
   });
 
-  it('but no longer than connectionTimeoutMillis', async () => {
+  it('rejects such a listen() after connectionTimeoutMillis', async () => {
     const pool = newGatedPool({ connectionTimeoutMillis: 300 });
     const { gaps, errors } = await newSubscription(pool);
     await gate.close();
@@ -821,7 +821,7 @@ describe('pool.listen() and a server that goes away', function () {
     await until('the gap is told', () => gaps.length === 1);
   });
 
-  it('unlisten() does not wait for the server, and ends the attempts', async () => {
+  it('does not make unlisten() wait for the server, and stops reconnecting after the last one', async () => {
     const pool = newGatedPool();
     const one = await newSubscription(pool);
     const other = await newSubscription(pool);
@@ -846,7 +846,7 @@ describe('pool.listen() and a server that goes away', function () {
     pools = [];
   });
 
-  it('pool.end() amid attempts ends them, and rejects who waits', async () => {
+  it('stops reconnecting on pool.end(), which rejects pending calls', async () => {
     const pool = newGatedPool();
     const { errors, gaps, unlisten } = await newSubscription(pool);
     await gate.close();
@@ -862,7 +862,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.deepEqual(gaps, []);
   });
 
-  it('pool.end() does not wait for a server that answers no more', async () => {
+  it('does not make pool.end() wait for a server that does not answer', async () => {
     const pool = newGatedPool();
     const { unlisten } = await newSubscription(pool);
     gate.isMute = true;
@@ -874,7 +874,7 @@ describe('pool.listen() and a server that goes away', function () {
     await unlistened;
   });
 
-  it('pool.end() gives up a connection that is being made', async () => {
+  it('aborts a connection attempt on pool.end()', async () => {
     gate.isMute = true;
     const pool = newGatedPool();
     const rejected = assert.rejects(
@@ -886,7 +886,7 @@ describe('pool.listen() and a server that goes away', function () {
     await rejected;
   });
 
-  it('rejects with the reason, when there was no server', async () => {
+  it('rejects with the reason, when there is no server from the start', async () => {
     for (const [code, target] of [
       ['ENOENT', { host: NOWHERE }],
       ['ECONNREFUSED', { port: await deadPort() }],
@@ -909,7 +909,7 @@ describe('pool.listen() and a server that goes away', function () {
     }
   });
 
-  it('waits for a server that was not there within connectionTimeoutMillis', async () => {
+  it('waits for a server to start, within connectionTimeoutMillis', async () => {
     await gate.close();
     const pool = newGatedPool({ connectionTimeoutMillis: 15000 });
     const listening = newSubscription(pool);
@@ -920,7 +920,7 @@ describe('pool.listen() and a server that goes away', function () {
     assert.deepEqual(gaps, []);
   });
 
-  it('and rejects when that is over', async () => {
+  it('rejects when the server has not answered within connectionTimeoutMillis', async () => {
     gate.isMute = true;
     const pool = newGatedPool({ connectionTimeoutMillis: 200 });
     await assert.rejects(
@@ -937,7 +937,7 @@ describe('pool.listen() and a server that goes away', function () {
     await newSubscription(pool);
   });
 
-  it('survives any order of listen(), unlisten() and losses', async () => {
+  it('survives any order of listen(), unlisten() and lost connections', async () => {
     const name = applicationName();
     const pool = newOwnPool({ application_name: name });
     const kept = await newSubscription(pool);
@@ -969,7 +969,7 @@ describe('pool.listen() and a server that goes away', function () {
     await until('it is closed', async () => !(await observer.backends(name)).length);
   });
 
-  it('with allowExitOnIdle lets the process end though the server is away', async () => {
+  it('with allowExitOnIdle lets the process end while the server is down', async () => {
     const name = applicationName();
     const channel = newChannel();
     const given = { ...database.config, port: gate.port, sslmode: 'disable' };

@@ -1,6 +1,6 @@
 'use strict';
 
-// What pg-pool's options and properties do here: hooks for new connections, classes of clients, what
+// The options and properties of pg-pool: hooks for new connections, client classes, what
 // tools read of a pool, and the arguments of its events and callbacks.
 
 const assert = require('node:assert/strict');
@@ -24,7 +24,7 @@ describe('options of pg-pool', () => {
           : (client, callback) => run(client).then(() => callback(), callback),
     });
 
-    it(`${name} sets each connection up before others have it`, async () => {
+    it(`${name} configures each connection before it is used`, async () => {
       let calls = 0;
       const pool = newPool({
         max: 3,
@@ -43,7 +43,7 @@ describe('options of pg-pool', () => {
       assert.equal(calls, pool.totalCount);
     });
 
-    it(`${name} that fails rejects those who wait, and its connection is closed`, async () => {
+    it(`${name} that fails rejects the waiting calls, and its connection is closed`, async () => {
       const failure = new RangeError('not this one');
       let calls = 0;
       const pool = newPool({
@@ -62,7 +62,7 @@ describe('options of pg-pool', () => {
       assert.equal(calls, 2);
     });
 
-    it(`${name} that never ends does not keep the pool from its end`, async () => {
+    it(`${name} that never ends does not keep the pool from ending`, async () => {
       const pool = newPool({ ...hook(() => new Promise(() => {})), connectionTimeoutMillis: 100 });
       const error = await errorOf(pool.query('select 1'));
       assert.equal(error.code, 'ERR_PG_CONDUIT_POOL_TIMEOUT');
@@ -70,13 +70,13 @@ describe('options of pg-pool', () => {
     });
   }
 
-  it('onConnect that leaves a transaction open is told so', async () => {
+  it('onConnect that leaves a transaction open rejects with a message about it', async () => {
     const pool = newPool({ onConnect: (client) => client.query('begin') });
     const error = await errorOf(pool.query('select 1'));
     assert.match(error.message, /left a transaction open/);
   });
 
-  it('Client makes clients of a class of the user', async () => {
+  it('Client sets the class of the clients', async () => {
     const seen = [];
     class Mine extends Client {
       constructor(config) {
@@ -106,7 +106,7 @@ describe('options of pg-pool', () => {
     assert.equal(new Set(seen).size, 1);
   });
 
-  it('Client is refused where its clients could not belong to the pool', async () => {
+  it('Client is refused if its instances could not work in the pool', async () => {
     class Deaf extends Client {
       constructor() {
         super(options());
@@ -123,7 +123,7 @@ describe('options of pg-pool', () => {
     }
   });
 
-  it('Promise makes the promises of a pool and of a client', async () => {
+  it('Promise sets the class of the promises of a pool and of its clients', async () => {
     class Mine extends Promise {}
     const pool = newPool({ Promise: Mine });
     assert.equal(pool.Promise, Mine);
@@ -139,14 +139,14 @@ describe('options of pg-pool', () => {
     assert.ok(pool.end() instanceof Mine);
   });
 
-  it('poolSize is max, unless that is given', async () => {
+  it('poolSize is an alias of max, which goes first', async () => {
     assert.equal(newPool({ poolSize: 3 }).options.max, 3);
     assert.equal(newPool({ poolSize: 3, max: 4 }).options.max, 4);
     const error = await errorOf(newPool({ poolSize: 0 }).query('select 1'));
     assert.match(error.message, /option "poolSize"/);
   });
 
-  it('maxUses: 0 is no limit', async () => {
+  it('maxUses: 0 means no limit', async () => {
     const pool = newPool({ maxUses: 0, max: 1 });
     const pids = new Set();
     for (let use = 0; use < 3; ++use) {
@@ -155,7 +155,7 @@ describe('options of pg-pool', () => {
     assert.equal(pids.size, 1);
   });
 
-  it('log is told of connections that come and go', async () => {
+  it('log is called when connections are opened and closed', async () => {
     const lines = [];
     const pool = newPool({ log: (line) => lines.push(line), max: 1 });
     await pool.query('select 1');
@@ -165,11 +165,11 @@ describe('options of pg-pool', () => {
   });
 });
 
-describe('a pool, as tools look at it', () => {
+describe('a pool, as seen by tools,', () => {
   before(resetSchema);
   afterEach(endAll);
 
-  it('has its options, with the secrets out of sight', () => {
+  it('has its options, without the secrets', () => {
     const config = { user: 'alice', password: 'secret', ssl: { key: 'private' }, myOwn: 1 };
     const ours = new Pool({ ...config, ssl: { ...config.ssl } });
     const theirs = new pg.Pool({ ...config, ssl: { ...config.ssl } });
@@ -210,7 +210,7 @@ describe('a pool, as tools look at it', () => {
   for (const driver of ['pg', 'pg-conduit']) {
     const open = () => (driver === 'pg' ? new pg.Pool(options({ max: 1 })) : newPool({ max: 1 }));
 
-    it(`of ${driver} gives its events and callbacks these arguments`, async () => {
+    it(`of ${driver} calls its listeners and callbacks with these arguments`, async () => {
       const pool = open();
       const events = [];
       for (const event of ['connect', 'acquire', 'release', 'remove', 'error']) {
@@ -278,7 +278,7 @@ describe('a pool, as tools look at it', () => {
       );
     });
 
-    it(`of ${driver} tells of a connection that was lost while idle`, async () => {
+    it(`of ${driver} emits an error for a connection lost while idle`, async () => {
       const pool = open();
       const killer = await newClient();
       const { rows } = await pool.query('select pg_backend_pid() as pid');
@@ -294,7 +294,7 @@ describe('a pool, as tools look at it', () => {
     });
   }
 
-  it('rejects a callback that is none, and calls back once', async () => {
+  it('rejects a callback that is no function', async () => {
     const pool = newPool();
     for (const one of [pool, await newClient()]) {
       const error = await errorOf(one.query('select 1', [], 5));
@@ -304,7 +304,7 @@ describe('a pool, as tools look at it', () => {
     assert.ok(PoolError.prototype instanceof Error);
   });
 
-  it('rejects what connect() does not take, and ends when an event calls end()', async () => {
+  it('rejects wrong arguments of connect(), and takes end() as an event listener', async () => {
     const pool = newPool();
     const client = new Client(options());
     for (const one of [pool, client]) {
@@ -323,7 +323,7 @@ describe('a pool, as tools look at it', () => {
     }
   });
 
-  it('says where limits stand, when they stand in the place of the values', async () => {
+  it('says where limits belong, when they are passed in place of the values', async () => {
     const pool = newPool();
     for (const one of [pool, await newClient()]) {
       const { signal } = new AbortController();

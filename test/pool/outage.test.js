@@ -1,8 +1,8 @@
 'use strict';
 
-// lib/pool/pool.js without a server, with one that says no, and with one that goes
-// away: nothing hangs, every query learns whether it may have run, and the pool
-// goes on when the server does. On a server of its own.
+// lib/pool/pool.js without a server, with one that refuses connections, and with one that goes
+// down: nothing hangs, every error says whether its query may have run, and the pool
+// recovers with the server. On a server of its own.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -13,7 +13,7 @@ const { Observer, applicationName, seen, until } = require('../support/outside')
 const { PID } = require('../support/pools');
 const { NOWHERE, deadPort, listen } = require('../support/ports');
 
-describe('Pool and a server that is not there', function () {
+describe('Pool during an outage', function () {
   this.timeout(20000);
 
   /** @type {Awaited<ReturnType<typeof startDatabase>>} */
@@ -87,7 +87,7 @@ describe('Pool and a server that is not there', function () {
       ['ENOENT', async () => ({ host: NOWHERE })],
       ['ECONNREFUSED', async () => ({ port: await deadPort() })],
     ]) {
-      it(`queries and borrowers with ${code}, one by one`, async () => {
+      it(`queries and connect() with ${code}, each with an error of its own`, async () => {
         const pool = newPool(await target());
         // One after the other: none of them waits for a server that may come.
         for (let i = 0; i < 5; ++i) {
@@ -112,7 +112,7 @@ describe('Pool and a server that is not there', function () {
       });
     }
 
-    it('with what the server says against the user or the database', async () => {
+    it('with the error of the server about the user or the database', async () => {
       for (const [options, sqlstate] of [
         [{ user: 'stranger', password: 'wrong' }, '28P01'],
         [{ user: 'nobody_of_this_name' }, '28000'],
@@ -133,7 +133,7 @@ describe('Pool and a server that is not there', function () {
       }
     });
 
-    it('and does not end the process by an error event', async () => {
+    it("without an 'error' event, which could end the process", async () => {
       const pool = newPool({ host: NOWHERE });
       assert.equal(pool.listenerCount('error'), 0);
       await assert.rejects(pool.query('select 1'), { code: 'ENOENT' });
@@ -141,7 +141,7 @@ describe('Pool and a server that is not there', function () {
       pools = [];
     });
 
-    it('with a timeout, when the server accepts and says nothing', async () => {
+    it('with a timeout, when the server accepts but does not answer', async () => {
       const port = await listen(newServer(() => {}));
       const pool = newPool({ port, sslmode: 'disable', connectionTimeoutMillis: 300 });
       const outcomes = await Promise.allSettled([pool.query('select 1'), pool.connect()]);
@@ -154,7 +154,7 @@ describe('Pool and a server that is not there', function () {
       }
     });
 
-    it('what still waits when connectionTimeoutMillis is over, with the reason as cause', async () => {
+    it('waiting calls after connectionTimeoutMillis, with the reason as the cause', async () => {
       const pool = newPool({ port: await deadPort(), connectionTimeoutMillis: 300 });
       const outcomes = await Promise.allSettled([pool.query('select 1'), pool.connect()]);
       for (const { reason } of outcomes) {
@@ -166,7 +166,7 @@ describe('Pool and a server that is not there', function () {
   });
 
   describe('waits within connectionTimeoutMillis', () => {
-    it('so that a server that comes up in time answers all', async () => {
+    it('for a server that starts, which then answers all queries', async () => {
       const port = await deadPort();
       const pool = newPool({ port, sslmode: 'disable', max: 3, connectionTimeoutMillis: 15000 });
       const queries = Array.from({ length: 20 }, (_, i) =>
@@ -248,7 +248,7 @@ describe('Pool and a server that is not there', function () {
       await Promise.all(Array.from({ length: 100 }, () => pool.query('select 1')));
     });
 
-    it('a restart while idle, as if nothing had been', async () => {
+    it('a restart while idle, without an error', async () => {
       const pool = newPool({ max: 3 });
       await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0.02)')));
       await database.restart();
@@ -256,7 +256,7 @@ describe('Pool and a server that is not there', function () {
       assert.equal((await pool.query('select 1 as one')).rows[0].one, 1);
     });
 
-    it('the end of a busy connection: its queries alone are rejected', async () => {
+    it('the loss of a busy connection: only its queries are rejected', async () => {
       const observer = await observe();
       const pool = newPool({ max: 1 });
       const errors = [];
@@ -277,7 +277,7 @@ describe('Pool and a server that is not there', function () {
       assert.notEqual((await pool.query(PID)).rows[0].pid, pid);
     });
 
-    it('the end of an idle connection, silently when nobody listens', async () => {
+    it("the loss of an idle connection, without an 'error' listener", async () => {
       const observer = await observe();
       const pool = newPool({ max: 1 });
       const { pid } = (await pool.query(PID)).rows[0];
@@ -288,7 +288,7 @@ describe('Pool and a server that is not there', function () {
       assert.notEqual((await pool.query(PID)).rows[0].pid, pid);
     });
 
-    it('the end of an idle connection, with an error event for who listens', async () => {
+    it("the loss of an idle connection, with an 'error' event", async () => {
       const observer = await observe();
       const pool = newPool({ max: 1 });
       const { pid } = (await pool.query(PID)).rows[0];
@@ -301,7 +301,7 @@ describe('Pool and a server that is not there', function () {
       await pool.query('select 1');
     });
 
-    it('the end of a lent connection: its borrower learns of it, and may release it', async () => {
+    it('the loss of a checked-out connection: its client emits an error, and may be released', async () => {
       const observer = await observe();
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
@@ -319,7 +319,7 @@ describe('Pool and a server that is not there', function () {
       assert.equal(pool.totalCount, 1);
     });
 
-    it('the end of a connection before its borrower releases it, with others waiting', async () => {
+    it('the loss of a checked-out connection before its release, with other calls waiting', async () => {
       const observer = await observe();
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
@@ -361,7 +361,7 @@ describe('Pool and a server that is not there', function () {
       assert.notEqual(again.rows[0].pid, pid);
     });
 
-    it('many ends of connections under load, and ends itself afterwards', async () => {
+    it('many lost connections under load, and can be ended afterwards', async () => {
       const name = applicationName();
       const observer = await observe();
       const pool = newPool({ max: 4, application_name: name });

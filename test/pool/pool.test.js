@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/pool/pool.js: the API that it has in common with `pg`, end() and stats(). Who gets which
-// connection: pool-dispatch.test.js; what happens without a server: pool-outage.test.js.
+// lib/pool/pool.js: the API that it has in common with `pg`, end() and stats(). Which connection
+// a query gets: dispatch.test.js; what happens without a server: outage.test.js.
 
 const assert = require('node:assert/strict');
 const { Pool } = require('../..');
@@ -16,7 +16,7 @@ describe('Pool', function () {
   const observer = usePools();
 
   describe('has the API of pg', () => {
-    it('query() gives a promise', async () => {
+    it('query() returns a promise', async () => {
       const pool = newPool();
       assert.deepEqual((await pool.query('select 1 as one')).rows, [{ one: 1 }]);
       assert.deepEqual((await pool.query('select $1::int as i', [2])).rows, [{ i: 2 }]);
@@ -25,7 +25,7 @@ describe('Pool', function () {
       await assert.rejects(pool.query('selec'), { code: '42601' });
     });
 
-    it('query() takes a callback, and gives nothing then', async () => {
+    it('query() takes a callback, and then returns nothing', async () => {
       const pool = newPool();
       const call = (...args) =>
         new Promise((resolve) => {
@@ -44,7 +44,7 @@ describe('Pool', function () {
       assert.equal(result, undefined);
     });
 
-    it('connect() gives a promise of a client with release()', async () => {
+    it('connect() returns a promise of a client with release()', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       assert.equal(pidOf(await client.query(PID)), client.processID);
@@ -71,7 +71,7 @@ describe('Pool', function () {
       assert.equal(pidOf(await pool.query(PID)), pid);
     });
 
-    it('connect() calls back with the error, and a done that may be called', async () => {
+    it('connect() calls back with an error, and with a done() that may be called', async () => {
       const pool = newPool();
       await pool.end();
       const [error, client] = await new Promise((resolve) => {
@@ -98,7 +98,7 @@ describe('Pool', function () {
       client.release();
     });
 
-    it('a second release() throws, and harms nobody', async () => {
+    it('a second release() throws, and has no other effect', async () => {
       const pool = newPool({ max: 1 });
       const first = await pool.connect();
       const firstRelease = first.release;
@@ -132,7 +132,7 @@ describe('Pool', function () {
       assert.equal(error ?? null, null);
     });
 
-    it('end() of a pool that was never used ends', async () => {
+    it('end() resolves for a pool that was never used', async () => {
       await newPool().end();
     });
 
@@ -157,7 +157,7 @@ describe('Pool', function () {
       await ended;
     });
 
-    it('totalCount, idleCount and waitingCount tell what there is', async () => {
+    it('totalCount, idleCount and waitingCount count connections and waiting calls', async () => {
       const pool = newPool({ max: 2 });
       const counts = () => [pool.totalCount, pool.idleCount, pool.waitingCount];
       assert.deepEqual(counts(), [0, 0, 0]);
@@ -212,7 +212,7 @@ describe('Pool', function () {
       }
     });
 
-    it('what a connect listener sends comes before all else on the connection', async () => {
+    it("queries of a 'connect' listener run before all others on the connection", async () => {
       const pool = newPool({ max: 3 });
       pool.on('connect', (client) => client.query("set application_name = 'from listener'"));
       const results = await Promise.all(
@@ -223,7 +223,7 @@ describe('Pool', function () {
       assert.ok(results.every(({ rows }) => rows[0].name === 'from listener'));
     });
 
-    it('what a connect listener has set outlives a borrower who changes the session', async () => {
+    it("settings made by a 'connect' listener are kept when a caller changes the session", async () => {
       const pool = newPool({ max: 1 });
       pool.on('connect', (client) => client.query("set application_name = 'from listener'"));
       const client = await pool.connect();
@@ -258,7 +258,7 @@ describe('Pool', function () {
       );
     });
 
-    it('waits for clients that are lent', async () => {
+    it('waits for checked-out clients', async () => {
       const pool = newPool({ max: 2 });
       const client = await pool.connect();
       let hasEnded = false;
@@ -299,7 +299,7 @@ describe('Pool', function () {
       assert.deepEqual(rows, [{ n: 2 }]);
     });
 
-    it('tells what is in flight on each connection', async () => {
+    it('counts what is in flight on each connection', async () => {
       const pool = newPool({ max: 2 });
       await warm(pool, 2);
       const queries = [1, 2, 3].map(() =>
@@ -330,7 +330,7 @@ describe('Pool', function () {
       );
     });
 
-    it('keeps the counts of connections that are closed', async () => {
+    it('includes the counts of closed connections', async () => {
       const pool = newPool({ max: 1, maxUses: 2 });
       for (let i = 0; i < 10; ++i) await pool.query(PID);
       const { queries, syncs } = pool.stats();
@@ -376,7 +376,7 @@ describe('Pool', function () {
     });
   });
 
-  it('options that are wrong reject queries and connect(), and do not throw', async () => {
+  it('rejects queries and connect() if its options are wrong, instead of throwing', async () => {
     const pool = new Pool({ ...options(), max: 'many' });
     await assert.rejects(pool.query('select 1'), { code: 'ERR_PG_CONDUIT_OPTION' });
     await assert.rejects(pool.connect(), /option "max" must be/);

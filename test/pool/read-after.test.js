@@ -1,7 +1,7 @@
 'use strict';
 
-// pool.read.query({ after }): the isolation of the check and the read, their limits, and what they leave to
-// others on the connection. Here the replica is the server itself; standbys are in test/fleet/replicas.test.js.
+// pool.read.query({ after }): the isolation of the check and the read, their time limits, and their effects on
+// other queries of the connection. Here the replica is the server itself; standbys are in test/fleet/replicas.test.js.
 
 const assert = require('node:assert/strict');
 const { connectionString, countPrepared } = require('../support/connect');
@@ -13,7 +13,7 @@ const ISOLATION =
   "select current_setting('transaction_isolation') as level, pg_backend_pid() as pid";
 const LEVELS = ['read uncommitted', 'read committed', 'repeatable read', 'serializable'];
 
-describe('A read after a position', function () {
+describe('pool.read.query() with `after`', function () {
   this.timeout(20000);
   usePools();
 
@@ -21,7 +21,7 @@ describe('A read after a position', function () {
     newPool({ max: 1, replicas: { connectionString: connectionString(), max: 1 }, ...given });
 
   for (const level of LEVELS) {
-    it(`has a snapshot of its own, behind the check, where the default is ${level}`, async () => {
+    it(`takes its snapshot after the check, where the default isolation level is ${level}`, async () => {
       const pool = newPair({
         options: `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`,
       });
@@ -38,7 +38,7 @@ describe('A read after a position', function () {
     });
   }
 
-  it('leaves the prepared statements of others, and no notice', async () => {
+  it('keeps the prepared statements of other queries, and causes no notice', async () => {
     const pool = newPair({ prepareThreshold: 1 });
     const notices = [];
     pool.read.on('connect', (client) => client.on('notice', (notice) => notices.push(notice)));
@@ -61,7 +61,7 @@ describe('A read after a position', function () {
     assert.equal(wrong.code, '22P02');
   });
 
-  it('asks for what it means, whatever the search_path has', async () => {
+  it('calls the functions of pg_catalog, whatever is in the search_path', async () => {
     const pool = newPair({ options: '-c search_path=conduit_test,pg_catalog' });
     await pool.query(
       'create function conduit_test.pg_is_in_recovery() returns boolean language plpgsql as $$ begin raise exception $x$no$x$; end $$',
@@ -70,7 +70,7 @@ describe('A read after a position', function () {
     assert.deepEqual(rows, [{ one: 1 }]);
   });
 
-  it('takes the statement of a class that has its text as a getter', async () => {
+  it('takes an instance of a class whose text is a getter', async () => {
     const statement = new (class {
       values = [5];
       after = '0/0';

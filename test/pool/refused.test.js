@@ -1,8 +1,8 @@
 'use strict';
 
-// What is told to those who wait for a connection of a pool while the server gives it none: the reason that
-// `pg` tells, once nothing more can be hoped for, and nobody who can be served is sent away. On a server of
-// its own with room for a few connections.
+// How calls fail that wait for a connection while the server refuses new ones: with the reason that `pg`
+// gives, and only those that could not be served in time. On a server of its own with room for a few
+// connections.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
@@ -23,7 +23,7 @@ const ROOM = 4;
 const GUEST = { user: 'guest', password: 'geheim' };
 const BORROWERS = 12;
 
-describe('those who wait for a pool that the server refuses', function () {
+describe('calls that wait while the server refuses connections', function () {
   this.timeout(30_000);
 
   /** @type {Awaited<ReturnType<typeof startDatabase>>} */
@@ -98,7 +98,7 @@ describe('those who wait for a pool that the server refuses', function () {
       assert.doesNotMatch(error.detail, /did not answer/);
     }
 
-    it('learn that nobody listens there, by the message of pg', async () => {
+    it('are rejected with the message of pg if nothing listens on the port', async () => {
       const port = await deadPort();
       const given = { port, connectionTimeoutMillis: 1000 };
       for (const use of [(pool) => pool.query('select 1'), (pool) => pool.connect()]) {
@@ -111,7 +111,7 @@ describe('those who wait for a pool that the server refuses', function () {
       assertTold(error, { message: `connect ECONNREFUSED 127.0.0.1:${port}` }, 'ECONNREFUSED');
     });
 
-    it('learn that the server is full, with what to do', async () => {
+    it('are rejected with a hint if the server is full', async () => {
       const full = newPool(ours);
       borrowed.push(...(await Promise.all(Array.from({ length: ROOM }, () => full.connect()))));
       const [expected, error] = await errorsOf((driver) =>
@@ -122,7 +122,7 @@ describe('those who wait for a pool that the server refuses', function () {
       assert.match(error.hint, /lower the max/);
     });
 
-    it('learn it where the pool has connections, which others have', async () => {
+    it('are rejected with that reason also if the pool has connections, all of them in use', async () => {
       const pool = newPool(ours, { max: 20, connectionTimeoutMillis: 1000 });
       const outcomes = await Promise.all(borrowAll(pool).map(outcomeOf));
       const errors = outcomes.flatMap(({ error }) => error ?? []);
@@ -133,7 +133,7 @@ describe('those who wait for a pool that the server refuses', function () {
       }
     });
 
-    it('learn that the server did not answer where it did not, whatever was long ago', async () => {
+    it('are rejected for a server that does not answer, whatever the reason was earlier', async () => {
       const port = await deadPort();
       const pool = newPool(ours, { port, connectionTimeoutMillis: 1000 });
       assert.equal((await errorOf(pool.query('select 1'))).cause.code, 'ECONNREFUSED');
@@ -154,9 +154,9 @@ describe('those who wait for a pool that the server refuses', function () {
     for (const [what, given, message] of [
       ['a wrong password', { password: 'wrong' }, /^password authentication failed/],
       ['no password', { password: undefined }, /^no password supplied/],
-      ['a password that is none', { password: () => 5 }, /^Password must be a string/],
+      ['a password of the wrong type', { password: () => 5 }, /^Password must be a string/],
     ]) {
-      it(`are told of ${what} at once, since time does not mend it`, async () => {
+      it(`are rejected at once because of ${what}, since waiting does not help`, async () => {
         const pool = newPool(ours, { ...given, connectionTimeoutMillis: 20_000 });
         const began = performance.now();
         const error = await errorOf(pool.query('select 1'));
@@ -168,7 +168,7 @@ describe('those who wait for a pool that the server refuses', function () {
   });
 
   describe('without connectionTimeoutMillis', () => {
-    it('are rejected by pg, and served here as soon as others give back what they have', async () => {
+    it('are rejected by pg, but wait for released connections here', async () => {
       const rejected = await Promise.all(borrowAll(newPool(pg, { max: 20 })).map(outcomeOf));
       const refusals = rejected.flatMap(({ error }) => error ?? []);
       assert.deepEqual(new Set(refusals.map(({ code }) => code)), new Set(['53300']));
@@ -188,7 +188,7 @@ describe('those who wait for a pool that the server refuses', function () {
       assert.deepEqual(await Promise.all(answers), Array(BORROWERS).fill(1));
     });
 
-    it('are told of in one warning, once they have waited for a second', async () => {
+    it('cause one warning after they have waited for a second', async () => {
       const pool = newPool(ours, { max: 20 });
       const all = borrowAll(pool);
       const warnings = await warningsOf(async () => {
@@ -216,7 +216,7 @@ describe('those who wait for a pool that the server refuses', function () {
       await Promise.all(all);
     });
 
-    it('are told of again when the server has let somebody in meanwhile', async () => {
+    it('cause another warning if the server has accepted a connection in between', async () => {
       const other = newPool(ours);
       borrowed.push(await other.connect());
       const pool = newPool(ours, { max: 20 });
@@ -241,7 +241,7 @@ describe('those who wait for a pool that the server refuses', function () {
       await Promise.all(all);
     });
 
-    it('are told of nothing where they are served within a second', async () => {
+    it('cause no warning if they are served within a second', async () => {
       // Which it is by this clock, on a busy machine too.
       const { now } = performance;
       const began = performance.now();

@@ -1,7 +1,7 @@
 'use strict';
 
-// A client that goes back to its pool with something in flight: nobody waits behind that without a deadline,
-// it comes to its end as in `pg`, and the connection is shared again then.
+// A client that is released to its pool with something in flight: no query waits behind that without a time limit,
+// it is finished as in `pg`, and the connection is shared again afterwards.
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -88,7 +88,7 @@ describe('A client that is released with something in flight', function () {
   beforeEach(() => observer.lock(LOCK));
 
   for (const { name, begin } of BEGUN) {
-    it(`has others go elsewhere: ${name}`, async () => {
+    it(`gets no queries of the pool meanwhile: ${name}`, async () => {
       const pool = newPool({ max: 2 });
       const client = await pool.connect();
       const pid = client.processID;
@@ -101,7 +101,7 @@ describe('A client that is released with something in flight', function () {
       assert.equal(pool.totalCount, 2);
     });
 
-    it(`leaves others their deadline: ${name}`, async () => {
+    it(`does not extend the time limits of other calls: ${name}`, async () => {
       const pool = newPool({ max: 1, connectionTimeoutMillis: 200 });
       const client = await pool.connect();
       const pid = client.processID;
@@ -131,7 +131,7 @@ describe('A client that is released with something in flight', function () {
     });
   }
 
-  it('is lost with release(true), and what is in flight with it', async () => {
+  it('is closed by release(true), which fails what is in flight', async () => {
     const pool = newPool({ max: 1 });
     const client = await pool.connect();
     const query = client.query('select pg_sleep(60)');

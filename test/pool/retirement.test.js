@@ -1,7 +1,7 @@
 'use strict';
 
-// When a pool closes connections of its own accord: idle, used up or too old ones; and that a
-// process ends which has no others.
+// When a pool closes connections by itself: idle ones, those used maxUses times, or too old ones; and that a
+// process can end then.
 
 const assert = require('node:assert/strict');
 const { PATIENCE_MILLIS, applicationName, runFixture, seen, until } = require('../support/outside');
@@ -16,7 +16,7 @@ describe('Pool', function () {
 
   const observer = usePools();
 
-  describe('lets connections go', () => {
+  describe('closes connections', () => {
     it('after idleTimeoutMillis', async () => {
       const name = applicationName();
       const pool = newPool({ application_name: name, idleTimeoutMillis: 50 });
@@ -29,7 +29,7 @@ describe('Pool', function () {
       await pool.query('select 1');
     });
 
-    it('not while they are busy or lent', async () => {
+    it('but not while they are busy or checked out', async () => {
       const pool = newPool({ max: 2, idleTimeoutMillis: 20 });
       const client = await pool.connect();
       const busy = pool.query('select pg_backend_pid() as pid, pg_sleep(0.3)');
@@ -67,7 +67,7 @@ describe('Pool', function () {
       );
     });
 
-    it('after maxUses, for which what a listener of connect sends does not count', async () => {
+    it("after maxUses, which does not count queries of a 'connect' listener", async () => {
       const pool = newPool({ max: 1, maxUses: 2 });
       pool.on('connect', (client) => {
         for (let i = 0; i < 3; ++i) client.query("set application_name = 'set up'");
@@ -88,7 +88,7 @@ describe('Pool', function () {
     });
 
     for (const maxUses of [1, 2]) {
-      it(`after maxUses: ${maxUses}, with a turn for whoever wants one alone`, async () => {
+      it(`after maxUses: ${maxUses}, without starving connect() under load`, async () => {
         const pool = newPool({ max: 1, maxUses });
         let queries = 0;
         let isOver = false;
@@ -107,7 +107,7 @@ describe('Pool', function () {
       });
     }
 
-    it('after maxUses, when they are borrowed', async () => {
+    it('after maxUses, when they are checked out', async () => {
       const pool = newPool({ max: 1, maxUses: 2 });
       const pids = [];
       for (let i = 0; i < 4; ++i) {
@@ -119,7 +119,7 @@ describe('Pool', function () {
       assert.notEqual(pids[0], pids[2]);
     });
 
-    it('after maxUses, where a loan is one use, whatever is done with it', async () => {
+    it('after maxUses, which counts a checkout as one use, however many queries it runs', async () => {
       const pool = newPool({ max: 1, maxUses: 2 });
       const pids = [];
       for (let i = 0; i < 4; ++i) {
@@ -132,7 +132,7 @@ describe('Pool', function () {
       assert.notEqual(pids[0], pids[2]);
     });
 
-    it('after maxLifetimeSeconds, and never under a query', async () => {
+    it('after maxLifetimeSeconds, but never with a query in flight', async () => {
       const pool = newPool({ max: 1, maxLifetimeSeconds: 1 });
       const first = pidOf(await pool.query(PID));
       let running = true;
@@ -157,7 +157,7 @@ describe('Pool', function () {
       assert.deepEqual(ended, { code: 0, signal: null, stdout: USES, stderr: '' });
     });
 
-    describe('late, so that a process which has forgotten pool.end()', () => {
+    describe('late, so that a process that does not call pool.end()', () => {
       /** @param {string} besides @param {object} [given] @param {string} [driver] */
       const forget = async (besides, given = {}, driver = '../../..') => {
         const waits = { idleTimeoutMillis: 400, ...given };
@@ -167,7 +167,7 @@ describe('Pool', function () {
         return stdout.trim().split('\n');
       };
 
-      it('sees it among its active resources, as with pg', async () => {
+      it('has a connection among its active resources, as with pg', async () => {
         const [listed] = await forget('nothing', {}, 'pg');
         assert.match(listed, /^\["(?:Pipe|TCPSocket)Wrap"\]$/);
         assert.deepEqual(await forget('nothing'), [listed]);
@@ -176,7 +176,7 @@ describe('Pool', function () {
         assert.deepEqual(await forget('a subscription'), [listed]);
       });
 
-      it('does not see it where it does not wait, or has not forgotten it', async () => {
+      it('has none with allowExitOnIdle, or after pool.end()', async () => {
         assert.deepEqual(await forget('nothing', { allowExitOnIdle: true }), ['[]']);
         assert.deepEqual(await forget('its end'), ['[]']);
       });
@@ -186,7 +186,7 @@ describe('Pool', function () {
         'PoolLeakWarning PG_CONDUIT_POOL_LEAK a pool was idle for so long (leakWarningMillis) and is all that ' +
         'keeps the process alive: call pool.end() when it is not needed any more, or set allowExitOnIdle true';
 
-      it('is warned with leakWarningMillis, once, and told where the pool was made', async () => {
+      it('is warned once with leakWarningMillis, with the stack trace of new Pool()', async () => {
         const [, ...warnings] = await forget('nothing', given);
         assert.deepEqual(warnings, [WARNING]);
         const [, ...both] = await forget('another pool', given);
@@ -207,7 +207,7 @@ describe('Pool', function () {
         });
       }
 
-      it('is warned of a client that is lent, and not of the pool', async () => {
+      it('is warned of a checked-out client, and not of the pool', async () => {
         const [, ...warnings] = await forget('a client that is lent', given);
         assert.equal(warnings.length, 1);
         assert.match(warnings[0], /was borrowed and not given back/);

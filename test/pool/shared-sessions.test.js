@@ -1,7 +1,7 @@
 'use strict';
 
-// What callers of a pool's shared connections leave behind in the sessions of the server: nothing.
-// Texts are put together at random from statements that do, and ways to hide them; then each session is
+// Callers of a pool's shared connections leave nothing behind in the sessions of the server.
+// Random texts combine statements that would, and ways to hide them; then each session is
 // compared with a new one.
 
 const assert = require('node:assert/strict');
@@ -185,7 +185,7 @@ describe('The sessions of shared connections', function () {
     }
   }
 
-  it('are what they were at connect, whatever was sent to the pool', async () => {
+  it('are unchanged, whatever was sent to the pool', async () => {
     const pool = newPool({ max: 2 });
     const expected = await states(pool);
     const property = fc.asyncProperty(
@@ -198,7 +198,7 @@ describe('The sessions of shared connections', function () {
     await holds(property, 60);
   });
 
-  it('are so under standard_conforming_strings = off', async () => {
+  it('are unchanged under standard_conforming_strings = off', async () => {
     const pool = newPool({
       max: 2,
       options:
@@ -215,7 +215,7 @@ describe('The sessions of shared connections', function () {
     }
   });
 
-  it('are reset before anybody else has them, who waits already', async () => {
+  it('are reset before the next waiting query runs', async () => {
     const pool = newPool({ max: 1 });
     await pool.query('select 1');
     const answers = await Promise.all([
@@ -228,14 +228,14 @@ describe('The sessions of shared connections', function () {
     for (const { rows } of answers) for (const row of rows) assert.notEqual(row.work_mem, '87kB');
   });
 
-  it('are closed instead, where a listener has set them up', async () => {
+  it("are closed instead, if a 'connect' listener has configured them", async () => {
     const pool = newPool({ max: 1 });
     pool.on('connect', (client) => client.query("set work_mem = '88kB'"));
     await pool.query("do $$ begin set work_mem = '89kB'; end $$");
     assert.deepEqual((await pool.query('show work_mem')).rows, [{ work_mem: '88kB' }]);
   });
 
-  it('are not reset after statements that are surely harmless', async () => {
+  it('are not reset after statements that cannot change them', async () => {
     const pool = newPool({ max: 1, prepareThreshold: 1 });
     await pool.query('select 1 as one');
     const harmless = [
@@ -253,7 +253,7 @@ describe('The sessions of shared connections', function () {
     }
   });
 
-  it('are reset when a client comes back that has run code', async () => {
+  it('are reset when a client is released that has run a DO block', async () => {
     const pool = newPool({ max: 1 });
     const expected = await states(newPool({ max: 2 }));
     const client = await pool.connect();
@@ -265,7 +265,7 @@ describe('The sessions of shared connections', function () {
     assert.equal(normal(rows[0].state), expected[0]);
   });
 
-  it('take no session lock and no setting that the text shows', async () => {
+  it('refuse session locks and settings that are visible in the text', async () => {
     const pool = newPool({ max: 1 });
     for (const sql of [
       'select pg_advisory_lock(1)',

@@ -39,7 +39,7 @@ describe('WaitingLine', () => {
     for (let i = 0; i < 100000; ++i) assert.equal(line.shift(), i);
   });
 
-  it('takes one out of the middle', () => {
+  it('removes an item from the middle', () => {
     const line = new WaitingLine(0, never);
     const items = ['a', 'b', 'c', 'd'];
     for (const item of items) line.push(item);
@@ -51,7 +51,7 @@ describe('WaitingLine', () => {
     assert.deepEqual([line.shift(), line.shift()], ['b', 'd']);
   });
 
-  it('gives out all at once', () => {
+  it('returns all items on clear()', () => {
     const line = new WaitingLine(0, never);
     for (const item of ['a', 'b', 'c']) line.push(item);
     line.shift();
@@ -62,7 +62,7 @@ describe('WaitingLine', () => {
     assert.equal(line.shift(), 'd');
   });
 
-  it('knows since when the first one waits', () => {
+  it('knows how long the first item has waited', () => {
     const line = new WaitingLine(0, never);
     assert.equal(line.oldestSince, Infinity);
     const before = performance.now();
@@ -77,7 +77,7 @@ describe('WaitingLine', () => {
     assert.equal(line.oldestSince, Infinity);
   });
 
-  it('gives up who has waited too long, in order, and nobody else', async () => {
+  it('expires the items that have waited too long, in order, and no others', async () => {
     const expired = [];
     let done = () => {};
     const lastExpired = () =>
@@ -105,7 +105,7 @@ describe('WaitingLine', () => {
     assert.deepEqual(expired, ['c', 'd', 'last', 'e', 'last']);
   });
 
-  it('times from the push of each, not of the first', async () => {
+  it('counts the time from the push of each item, not of the first', async () => {
     const expired = [];
     const times = new Map();
     const timeout = 30;

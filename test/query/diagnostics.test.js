@@ -1,6 +1,6 @@
 'use strict';
 
-// lib/query/diagnostics.js: what the tracing channels tell, and that they tell it to subscribers only.
+// lib/query/diagnostics.js: what the tracing channels publish to their subscribers.
 
 const assert = require('node:assert/strict');
 const { AsyncLocalStorage } = require('node:async_hooks');
@@ -36,7 +36,7 @@ describe('tracing channels', () => {
   const names = (events) => events.map(([name]) => name);
 
   for (const kind of ['client', 'pool']) {
-    it(`tell of a query of a ${kind}: its text, its result and how long it took`, async () => {
+    it(`publish the text, the result and the duration of a query of a ${kind}`, async () => {
       const one = kind === 'pool' ? newPool({ max: 1 }) : await newClient();
       const events = listen('query');
       const result = await one.query('select $1::int as n, pg_backend_pid() as pid', [7]);
@@ -54,7 +54,7 @@ describe('tracing channels', () => {
     });
   }
 
-  it('tell the place in the pipeline', async () => {
+  it('publish the position of a query in the pipeline', async () => {
     const client = await newClient();
     const events = listen('query');
     await Promise.all([1, 2, 3].map((n) => client.query('select $1::int', [n])));
@@ -65,7 +65,7 @@ describe('tracing channels', () => {
     );
   });
 
-  it('tell of errors, those before anything is sent included', async () => {
+  it('publish errors, including those raised before anything is sent', async () => {
     const pool = newPool({ max: 1 });
     const events = listen('query');
     const failed = await errorOf(pool.query('select 1 / 0'));
@@ -79,7 +79,7 @@ describe('tracing channels', () => {
     assert.equal(events[7][1].processId, 0);
   });
 
-  it('let a subscriber query in its turn', async () => {
+  it('let a subscriber run queries itself', async () => {
     const pool = newPool({ max: 1 });
     await pool.query('select 1');
     const channel = tracingChannel('pg-conduit:query');
@@ -103,7 +103,7 @@ describe('tracing channels', () => {
   });
 
   for (const kind of ['client', 'pool']) {
-    it(`tell of a batch, of streams and of COPY of a ${kind}, till their end`, async () => {
+    it(`publish a batch, streams and COPY of a ${kind}, from start to end`, async () => {
       const one = kind === 'pool' ? newPool({ max: 1 }) : await newClient();
       await one.query('drop table if exists traced; create table traced (i int)');
       const events = listen('query');
@@ -161,7 +161,7 @@ describe('tracing channels', () => {
     assert.equal(seen, 'span of select 1');
   });
 
-  it('tell of a connection that is made, and of one that is not', async () => {
+  it('publish connection attempts, successful and failed', async () => {
     const events = listen('connect');
     await newClient();
     assert.deepEqual(names(events), ['start', 'end', 'asyncStart', 'asyncEnd']);
@@ -172,7 +172,7 @@ describe('tracing channels', () => {
     assert.equal(events[6][1].error, error);
   });
 
-  it('tell of a transaction, and of its queries', async () => {
+  it('publish a transaction and its queries', async () => {
     const pool = newPool({ max: 1 });
     const transactions = listen('transaction');
     const queries = listen('query');

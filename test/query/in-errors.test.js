@@ -1,6 +1,6 @@
 'use strict';
 
-// The option queryInErrors, with which an error has the text of the query that it is about.
+// The option queryInErrors, which adds the text of the failed query to the error.
 
 const assert = require('node:assert/strict');
 const { endAll, newClient, newPool } = require('../support/connect');
@@ -17,12 +17,12 @@ const TEXT = 'select 1 / $1::int as x';
 describe('queryInErrors', () => {
   afterEach(endAll);
 
-  it('is off: no error has a text, as in pg', async () => {
+  it('is off by default: errors have no query text, as in pg', async () => {
     const pool = newPool();
     assert.equal('query' in (await reasonOf(pool.query(TEXT, [0]))), false);
   });
 
-  it('gives errors the text, whatever they come from, and no values', async () => {
+  it('adds the text to every kind of error, and never the values', async () => {
     for (const one of [
       await newClient({ queryInErrors: true }),
       newPool({ queryInErrors: true }),
@@ -40,7 +40,7 @@ describe('queryInErrors', () => {
     }
   });
 
-  it('names the guilty text of a batch, and that in a transaction or stream', async () => {
+  it('adds the text that failed within a batch, a transaction or a stream', async () => {
     const pool = newPool({ queryInErrors: true });
     const inBatch = await reasonOf(pool.batch(['select 1', { text: TEXT, values: [0] }]));
     assert.deepEqual([inBatch.query, inBatch.index], [TEXT, 1]);
@@ -50,7 +50,7 @@ describe('queryInErrors', () => {
     assert.equal(inStream.query, TEXT);
   });
 
-  it('keeps the stack of the caller', async () => {
+  it('keeps the stack trace of the caller', async () => {
     const pool = newPool({ queryInErrors: true });
     async function caller() {
       await pool.query(TEXT, [0]);

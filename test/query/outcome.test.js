@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/query/outcome.js and lib/statements/transactional.js: 'not-run' is said of nothing that the server has kept. Each
-// statement meets each way of failing, and what was told is compared with what is there.
+// lib/query/outcome.js and lib/statements/transactional.js: an error never says 'not-run' of work that the server has kept. Each
+// statement is combined with each way of failing, and the outcome is compared with what the server has.
 
 const assert = require('node:assert/strict');
 const { ConnectionError } = require('../..');
@@ -55,7 +55,7 @@ const CLEAN = [
   `create function fails(int) returns int language plpgsql immutable as $$ begin return 1 / ($1 - $1); end $$`,
 ];
 
-/** They commit, or act outside of transactions: at once, or on their way. */
+/** They commit, or act outside of transactions: as a whole, or in the middle of their work. */
 const LASTING = [
   "commit prepared 'conduit_one'",
   "rollback prepared 'conduit_one'",
@@ -81,7 +81,7 @@ const LASTING = [
   "create subscription conduit_sub connection 'dbname=none' publication p with (connect = false)",
 ];
 
-/** A rollback undoes all that they do, so that they are told as not-run. */
+/** A rollback undoes all that they do, so their outcome is 'not-run'. */
 const UNDONE = [
   'insert into marks values (3)',
   '(select 1) union (select 2)',
@@ -212,18 +212,23 @@ describe('The outcome of an error', function () {
 
   /** @type {Record<string, (text: string) => Promise<any>>} */
   const WAYS = {
-    'behind it a batch fails, on a pool': (text) => pool().batch([text, 'select 1 / 0']),
-    'behind it a batch fails, on a client': async (text) =>
+    'a later statement of its batch fails, on a pool': (text) =>
+      pool().batch([text, 'select 1 / 0']),
+    'a later statement of its batch fails, on a client': async (text) =>
       (await client()).batch([text, 'select 1', 'select 1 / 0', 'select 2']),
-    'behind it a batch fails at Parse': (text) =>
+    'a later statement of its batch fails at Parse': (text) =>
       pool().batch([text, { text: 'selekt 1', name: 'wrong' }]),
-    'behind it its text fails': async (text) => (await client()).query(`${text}; select 1 / 0`),
-    'behind it its text fails, on a pool': (text) => pool().query(`${text}; select 1 / 0`),
-    'behind it its text leaves a transaction open': (text) => pool().query(`${text}; begin`),
-    'behind it its connection ends': async (text) => (await client()).batch([text, DIES]),
-    'behind it its connection ends while a batch is being written': async (text) =>
-      (await client()).batch([text, DIES, ...Array.from({ length: 3 }, large)]),
-    'behind it a batch is cancelled': async (text) =>
+    'a later statement of its text fails': async (text) =>
+      (await client()).query(`${text}; select 1 / 0`),
+    'a later statement of its text fails, on a pool': (text) =>
+      pool().query(`${text}; select 1 / 0`),
+    'its text leaves a transaction open': (text) => pool().query(`${text}; begin`),
+    'a later statement of its batch ends the connection': async (text) =>
+      (await client()).batch([text, DIES]),
+    'a later statement of its batch ends the connection, while the batch is being written': async (
+      text,
+    ) => (await client()).batch([text, DIES, ...Array.from({ length: 3 }, large)]),
+    'a later statement of its batch is cancelled': async (text) =>
       (await client()).batch([text, 'select pg_sleep(30)'], { timeoutMillis: 150 }),
     'it is in a transaction() that fails': async (text) =>
       (await client()).transaction(async (transaction) => {
@@ -234,8 +239,8 @@ describe('The outcome of an error', function () {
 
   /** Where nobody can know, though all is undone. */
   const IN_DOUBT = new Set([
-    'behind it its connection ends',
-    'behind it its connection ends while a batch is being written',
+    'a later statement of its batch ends the connection',
+    'a later statement of its batch ends the connection, while the batch is being written',
   ]);
 
   for (const [number, [way, fail]] of Object.entries(WAYS).entries()) {
@@ -244,12 +249,12 @@ describe('The outcome of an error', function () {
 
     describe(`when ${way}`, () => {
       for (const text of LASTING.filter(isChosen)) {
-        it(`is not 'not-run' where something lasts: ${text.slice(0, 60)}`, async () => {
+        it(`is never 'not-run' where the server keeps the work: ${text.slice(0, 60)}`, async () => {
           const { error, lasts } = await tried(fail, text);
           if (lasts) assert.equal(error.outcome, 'unknown', error.message);
         });
       }
-      it("is 'not-run' where nothing can last", async () => {
+      it("is 'not-run' where a rollback undoes the work", async () => {
         const isSlow = way.endsWith('is being written');
         const texts = isSlow
           ? UNDONE.filter((_text, index) => index % 5 === 0)
@@ -268,7 +273,7 @@ describe('The outcome of an error', function () {
     });
   }
 
-  describe('that a statement fails with by itself', () => {
+  describe('of a single statement', () => {
     for (const [text, lasts] of [
       ['create unique index concurrently on marks (n)', true],
       [`/* ${'x'.repeat(260)} */ create unique index concurrently on marks (n)`, true],
@@ -289,7 +294,7 @@ describe('The outcome of an error', function () {
         ['stream()', async (db) => db.stream(text).toArray()],
         ['batch()', async (db) => db.batch([text])],
       ]) {
-        it(`says what is there, by ${how}: ${text.slice(0, 60)}`, async () => {
+        it(`agrees with what the server keeps, by ${how}: ${text.slice(0, 60)}`, async () => {
           for (const open of [async () => pool(), client]) {
             const seen = await tried(async () => run(await open()), text);
             assert.equal(seen.lasts, lasts, 'what the test is about');
@@ -316,7 +321,7 @@ describe('The outcome of an error', function () {
       }
     });
 
-    it("is 'not-run' of a text that is no SQL, wherever it stands", async () => {
+    it("is 'not-run' for a syntax error in the text, and 'unknown' for one in code that it runs", async () => {
       for (const db of [pool(), await client()]) {
         for (const query of [
           'selekt 1',
@@ -338,7 +343,7 @@ describe('The outcome of an error', function () {
       assert.deepEqual([error.code, error.outcome], ['42601', 'unknown']);
     });
 
-    it("is 'unknown' of a COPY in the other direction that has written", async () => {
+    it("is not 'not-run' for copyFrom() with a COPY TO that has written", async () => {
       await clean();
       const stream = pool().copyFrom('copy (insert into marks values (40) returning n) to stdout');
       const error = await errorOf(
@@ -351,7 +356,7 @@ describe('The outcome of an error', function () {
     });
   });
 
-  it("is 'unknown' for what a batch has locked for the session", async () => {
+  it("is 'unknown' for a batch that has taken a session lock", async () => {
     const db = await client();
     const error = await errorOf(db.batch(['select pg_advisory_lock(77)', 'select 1 / 0']));
     const [{ n }] = await observer.ask(
@@ -372,7 +377,7 @@ describe('The outcome of an error', function () {
     }
   });
 
-  it('is that of each, when a connection ends with several in flight', async () => {
+  it('is decided for each query, when a connection ends with several in flight', async () => {
     await clean();
     const db = await client();
     const outcomes = await Promise.all(
@@ -386,7 +391,7 @@ describe('The outcome of an error', function () {
   });
 
   describe('in transaction()', () => {
-    it("is 'unknown' before the server has said that it has begun", async () => {
+    it("is 'unknown' before the server has answered BEGIN", async () => {
       // If BEGIN has failed, what was sent behind it has run by itself.
       await clean();
       const proxy = await Proxy.open(database.connectionString);
@@ -410,7 +415,7 @@ describe('The outcome of an error', function () {
       }
     });
 
-    it("is 'unknown' when a text in it may have held a COMMIT, and nothing is run again", async () => {
+    it("is 'unknown' when a text in it may contain a COMMIT, and the transaction is not retried", async () => {
       await clean();
       const db = await client();
       // The body's end is hidden behind a column that is called "case".
@@ -460,7 +465,7 @@ describe('The outcome of an error', function () {
     });
   });
 
-  it('is decided from a closed list, which goes by all of a text', () => {
+  it('is decided by a closed list of statements, for every statement of a text', () => {
     const mayOutlast = (text) => new StatementInfo(text).mayOutlast;
     for (const text of [
       ...LASTING,

@@ -1,7 +1,7 @@
 'use strict';
 
-// A parameter that cannot be sent, or what is given instead of parameters or a text, is refused
-// without harm to the queries around it.
+// A parameter that cannot be sent, or a wrong argument in the place of parameters or text, is refused
+// without affecting the queries around it.
 
 const assert = require('node:assert/strict');
 const { Client } = require('../..');
@@ -13,11 +13,11 @@ describe('parameters', () => {
   before(resetSchema);
   afterEach(endAll);
 
-  describe('with a NUL character are refused alone', () => {
+  describe('with a NUL character reject only their own query', () => {
     const text = 'select $1::text as a, $2::text as b, $3::text as c';
     const good = ['1', 'é', '3'];
 
-    it('as the first, the middle and the last one', async () => {
+    it('as the first, the middle and the last parameter', async () => {
       for (const [index, name] of ['$1', '$2', '$3'].entries()) {
         for (const nul of ['\0', 'a\0', '\0b', 'a\0b', 'é\0', '\0😀', 'x'.repeat(70000) + '\0']) {
           const client = await newClient();
@@ -28,7 +28,7 @@ describe('parameters', () => {
       }
     });
 
-    it('in an element of an array, and in json that is sent as text', async () => {
+    it('in an element of an array, but not in json, which escapes it', async () => {
       const client = await newClient();
       await refusesOnly(client, 'select $1::text[] as a', [['x']], [['x', 'a\0b']], /\$1.*NUL/);
       // JSON has an escape for it: it is the server that refuses it in jsonb, and takes it in json.
@@ -37,7 +37,7 @@ describe('parameters', () => {
       await assert.rejects(client.query('select $1::jsonb', [{ a: 'b\0c' }]), { code: '22P05' });
     });
 
-    it('but bytes may hold it', async () => {
+    it('but not in bytes, which may contain it', async () => {
       const client = await newClient();
       const value = Buffer.from('a\0b\0');
       for (let execution = 1; execution <= EXECUTIONS; ++execution) {
@@ -75,7 +75,7 @@ describe('parameters', () => {
       assert.deepEqual(left.rows, [{ n: 0 }]);
     });
 
-    it('also in a transaction, which goes on', async () => {
+    it('in a transaction, which continues', async () => {
       const client = await newClient();
       await client.query('create table kept (v text)');
       for (let execution = 1; execution <= EXECUTIONS; ++execution) {
@@ -119,7 +119,7 @@ describe('parameters', () => {
     });
   });
 
-  describe('that cannot be sent are refused alone', () => {
+  describe('that cannot be sent reject only their own query:', () => {
     const text = 'select $1::text as a, $2::text as b, $3::text as c';
     const good = ['é', '2', '3'];
     const circular = { name: 'a' };
@@ -140,10 +140,10 @@ describe('parameters', () => {
       'an object whose toPostgres() throws': [failing, /not today/],
       'an array of which one element cannot be sent': [['a', failing], /not today/],
       'a promise': [Promise.resolve('x'), /promise.*await/],
-      'what can be awaited': [{ then: (resolve) => resolve('x') }, /promise.*await/],
+      'a thenable': [{ then: (resolve) => resolve('x') }, /promise.*await/],
       'a Map': [new Map([['a', 1]]), /Map.*Object\.fromEntries/],
       'a Set in an array': [[new Set(['a'])], /Set.*\[\.\.\.set\]/],
-      'an object with a bigint, which JSON has not': [{ a: 1n }, /BigInt/],
+      'an object with a bigint, which JSON does not have': [{ a: 1n }, /BigInt/],
     };
 
     for (const [name, [value, message]] of Object.entries(BAD)) {
@@ -164,7 +164,7 @@ describe('parameters', () => {
       });
     }
 
-    it('with the error that toPostgres() has thrown as its cause', async () => {
+    it('with the error thrown by toPostgres() as the cause', async () => {
       const client = await newClient();
       const cause = new RangeError('mine');
       const value = {
@@ -186,14 +186,14 @@ describe('parameters', () => {
       await client.end();
     });
 
-    it('and on a pool, whose first query it is', async () => {
+    it('as the first query of a pool', async () => {
       const pool = newPool({ max: 1 });
       const error = await pool.query('select $1::text', [() => 1]).catch((reason) => reason);
       assertRefused(error, /function/);
       assert.deepEqual((await pool.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('and toPostgres() may send queries itself', async () => {
+    it('while toPostgres() may send queries itself', async () => {
       const client = await newClient();
       const inner = [];
       const busy = (n) => ({
@@ -237,7 +237,7 @@ describe('parameters', () => {
     }
   });
 
-  it('come with a text, and not with something else', async () => {
+  it('need a text, and properties of the query with valid types', async () => {
     const client = await newClient();
     for (const text of [null, undefined, 5, true, Symbol('s'), {}, { text: 5 }, { values: [1] }]) {
       const error = await client.query(text).catch((reason) => reason);

@@ -1,7 +1,7 @@
 'use strict';
 
-// What arrives at the server of each kind of JavaScript value, beside `pg`, and of many in one
-// tick. Those that cannot be sent: parameters-refused.test.js.
+// What the server receives for each kind of JavaScript value, compared with `pg`, and for many in one
+// tick. Values that cannot be sent: parameters-refused.test.js.
 
 const assert = require('node:assert/strict');
 const fc = require('fast-check');
@@ -40,7 +40,7 @@ describe('parameters', () => {
   after(closeReference);
   afterEach(endAll);
 
-  describe('arrive as pg sends them', () => {
+  describe('arrive as pg sends them:', () => {
     const bytes = Uint8Array.from({ length: 16 }, (_, n) => n * 17);
     const nested = { a: [1, { b: null }], ключ: 'é😀"\\', '': '', __proto__: null };
     const date = new Date('2024-02-29T12:34:56.789Z');
@@ -70,7 +70,7 @@ describe('parameters', () => {
       ],
       bigints: [0n, -1n, 2n ** 31n, 2n ** 63n - 1n, -(2n ** 63n), 10n ** 50n],
       booleans: [true, false],
-      nothing: [null, undefined],
+      'null and undefined': [null, undefined],
       dates: [
         ...[date, new Date(0), new Date(-1), new Date('0001-01-01T00:00:00Z')],
         ...[new Date('-000043-03-15T12:00:00Z'), new Date('+010000-01-01T00:00:00Z')],
@@ -130,7 +130,7 @@ describe('parameters', () => {
       });
     }
 
-    it('to columns of many types, or are refused by the server as those of pg', async () => {
+    it('in queries for many types, with the same results or errors', async () => {
       const client = await newClient();
       const types = [
         ...['int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'bool', 'text', 'bytea', 'json'],
@@ -168,7 +168,7 @@ describe('parameters', () => {
       }
     });
 
-    it('to the columns of an insert, whose types the server infers', async () => {
+    it('in the columns of an INSERT, whose types the server infers', async () => {
       const client = await newClient();
       await client.query(
         'create table given (id int4, t text, n numeric, b bytea, j jsonb, a int4[], ts timestamptz, f float8)',
@@ -184,7 +184,7 @@ describe('parameters', () => {
       for (const values of rows) await sameOutcomeAsPg(client, { text: insert, values });
     });
 
-    it('where there are too few or too many, as an error of the server', async () => {
+    it('too few or too many, with the error of the server', async () => {
       const client = await newClient();
       const text = 'select $1::int as a, $2::int as b';
       for (let execution = 1; execution <= EXECUTIONS; ++execution) {
@@ -197,7 +197,7 @@ describe('parameters', () => {
       }
     });
 
-    it('where there are too few or too many, which says how many there are and should be', async () => {
+    it('too few or too many, with a hint that has both numbers', async () => {
       const client = await newClient();
       const pool = newPool({ max: 1 });
       const two = 'select $1::int as a, $2::int as b';
@@ -239,7 +239,7 @@ describe('parameters', () => {
     });
   });
 
-  it('are those of the moment when query() was called', async () => {
+  it('are sent as they were when query() was called', async () => {
     const client = await newClient({});
     const other = new Client(options());
     const connected = other.connect();
@@ -278,7 +278,7 @@ describe('parameters', () => {
       }
     });
 
-    it('are sent as text and bytes, too', async () => {
+    it('are sent as text and as bytes', async () => {
       const client = await newClient();
       const count = 20000;
       const texts = Array.from({ length: count }, (_, n) => (n % 3 === 0 ? `é${n}` : `e${n}`));
@@ -294,7 +294,7 @@ describe('parameters', () => {
       }
     });
 
-    it('are refused from 65,536 on, and neighbours are not', async () => {
+    it('are refused from 65,536 on, and other queries succeed', async () => {
       const client = await newClient();
       const values = new Array(MAX + 1).fill(1);
       await refusesOnly(client, 'select coalesce($1::int, 5) as v', [7], values, /65535 .*65536/);
@@ -329,7 +329,7 @@ describe('parameters', () => {
     /** What UTF-8 makes of it. */
     const wellFormed = (text) => Buffer.from(text).toString();
 
-    it('keep their texts apart, ASCII or not', async () => {
+    it('are not mixed up, ASCII or not', async () => {
       const client = await newClient();
       const pool = newPool({ max: 2 });
       const query = fc.record({
@@ -361,7 +361,7 @@ describe('parameters', () => {
       );
     });
 
-    it('keep them apart when some are refused', async () => {
+    it('are not mixed up when some are refused', async () => {
       const client = await newClient();
       const value = fc.oneof(
         { weight: 6, arbitrary: anyText },

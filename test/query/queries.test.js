@@ -1,7 +1,7 @@
 'use strict';
 
-// query() of lib/client/client.js: the forms of its arguments, what it answers, transactions, and what
-// it refuses. What it does as `pg` does is compared with `pg` itself.
+// query() of lib/client/client.js: the forms of its arguments, its results, transactions, and what
+// it refuses. What it does like `pg` is compared with `pg` itself.
 
 const assert = require('node:assert/strict');
 const { ConduitError, StatementRefusedError, Client } = require('../..');
@@ -15,7 +15,7 @@ describe('Client', () => {
   afterEach(endAll);
 
   describe('query()', () => {
-    it('waits until the client is connected, and for its time limit at most', async () => {
+    it('waits until the client is connected, up to its time limit', async () => {
       const client = new Client(options());
       const late = errorOf(client.query({ text: 'select 1', query_timeout: 1 }));
       const waiting = [
@@ -79,7 +79,7 @@ describe('Client', () => {
       assert.deepEqual(result.rows, [{ n: 5 }]);
     });
 
-    it('calls back with an error alone', async () => {
+    it('calls back with the error only', async () => {
       const client = await newClient();
       for (const form of [
         ['selec'],
@@ -138,7 +138,7 @@ describe('Client', () => {
       assert.deepEqual(rows, [{ n: 0 }]);
     });
 
-    it('runs a transaction that nobody waits for step by step', async () => {
+    it('runs a transaction whose statements are sent without waiting for each other', async () => {
       const client = await newClient();
       await client.query('create table account (id int primary key, amount int)');
       await client.query('insert into account values (1, 100), (2, 100)');
@@ -163,7 +163,7 @@ describe('Client', () => {
       ]);
     });
 
-    it('rejects what comes after an error in a transaction, up to its end', async () => {
+    it('rejects the statements after an error in a transaction, up to its end', async () => {
       const client = await newClient();
       await client.query('create table guarded (n int check (n > 0))');
       for (let round = 0; round < EXECUTIONS; ++round) {
@@ -204,7 +204,7 @@ describe('Client', () => {
       assert.deepEqual(rows, [{ all: [1, 2] }]);
     });
 
-    it('refuses COPY from and to the client, and goes on', async () => {
+    it('refuses COPY FROM STDIN and TO STDOUT, and continues', async () => {
       const client = await newClient();
       await client.query('create temp table copied (n int)');
       const texts = [
@@ -230,7 +230,7 @@ describe('Client', () => {
       }
     });
 
-    it('passes the statements that change the session, which is its own', async () => {
+    it('allows statements that change the session', async () => {
       const client = await newClient();
       const texts = [
         "set application_name to 'mine'",

@@ -1,6 +1,6 @@
 'use strict';
 
-// stream() and cursor(): rows as they come, with the server stopped while nobody takes them.
+// stream() and cursor(): rows as they arrive, with back-pressure up to the server.
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -26,7 +26,7 @@ async function take(stream, count) {
   return rows;
 }
 
-describe('Rows as they come', function () {
+describe('Streaming rows:', function () {
   this.timeout(60000);
 
   const observer = usePools();
@@ -62,7 +62,7 @@ describe('Rows as they come', function () {
         }
       });
 
-      it('takes what query() takes: arrays, parsers, a name, an object with values', async () => {
+      it('takes the forms and options of query(): rowMode, types, a name, a query object', async () => {
         const db = await open();
         const types = { getTypeParser: () => (text) => `<${text}>` };
         const text = 'select n, null as nothing from generate_series(1, $1::int) as n';
@@ -76,7 +76,7 @@ describe('Rows as they come', function () {
         assert.deepEqual(await db.stream({ text: SERIES }, [1]).toArray(), [{ n: 1 }]);
       });
 
-      it('knows its columns when the first rows are there', async () => {
+      it('has its fields once the first rows have arrived', async () => {
         const db = await open();
         const stream = db.stream(SERIES, [3]);
         assert.deepEqual(stream.fields, []);
@@ -87,7 +87,7 @@ describe('Rows as they come', function () {
         );
       });
 
-      it('refuses options that it does not have', async () => {
+      it('refuses unknown options', async () => {
         const db = await open();
         for (const [options, message] of [
           [{ batchsize: 5 }, /unknown option "batchsize".*\{ batchSize, signal \}/],
@@ -101,7 +101,7 @@ describe('Rows as they come', function () {
         assert.deepEqual(await db.stream(SERIES, [3], nothing).toArray(), series(3));
       });
 
-      it('has as many rows in waiting as batchSize says, one too', async () => {
+      it('buffers as many rows as batchSize says, down to 1', async () => {
         const db = await open();
         for (const batchSize of [1, 7, 100000]) {
           const stream = db.stream(SERIES, [3000], { batchSize });
@@ -115,7 +115,7 @@ describe('Rows as they come', function () {
         assert.deepEqual(await db.stream(SERIES, [1], undefined).toArray(), series(1));
       });
 
-      it('of a statement without rows ends, and it was done', async () => {
+      it('of a statement without rows ends, after the statement has run', async () => {
         const db = await open();
         await db.query('drop table if exists streamed');
         assert.deepEqual(await db.stream('create table streamed (n int)').toArray(), []);
@@ -127,7 +127,7 @@ describe('Rows as they come', function () {
         assert.equal((await db.query('select * from streamed')).rows.length, 2);
       });
 
-      it('stops the server while nobody reads, and its memory does not grow', async () => {
+      it('stops the server while it is not read, without growing memory', async () => {
         const db = await open();
         const stream = db.stream(HUGE);
         const iterator = stream[Symbol.asyncIterator]();
@@ -145,7 +145,7 @@ describe('Rows as they come', function () {
         await untilNothingRuns(HUGE);
       });
 
-      it('that is left early frees the connection, the same one', async () => {
+      it('that is left early frees its connection, which stays open', async () => {
         const db = await open();
         const pid = pidOf(await db.query(PID));
         for (const count of [1, 10, 1000]) {
@@ -155,7 +155,7 @@ describe('Rows as they come', function () {
         await untilNothingRuns(HUGE);
       });
 
-      it('that nobody reads at all is ended by destroy()', async () => {
+      it('that was never read is ended by destroy()', async () => {
         const db = await open();
         for (const wait of [0, 1, 30]) {
           const stream = db.stream(HUGE);
@@ -185,7 +185,7 @@ describe('Rows as they come', function () {
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
       });
 
-      it('is destroyed by what cannot be sent or does not parse', async () => {
+      it('is destroyed when its query cannot be sent or parsed', async () => {
         const db = await open();
         for (const [query, values, check] of [
           [42, [], (error) => error instanceof ParameterError],
@@ -215,7 +215,7 @@ describe('Rows as they come', function () {
         await untilNothingRuns(HUGE);
       });
 
-      it('ends with its signal, before it begins and in the middle', async () => {
+      it('is aborted by its signal, before it begins and in the middle', async () => {
         const db = await open();
         const aborted = await errorOf(
           db.stream({ text: HUGE, signal: AbortSignal.abort() }).toArray(),
@@ -233,7 +233,7 @@ describe('Rows as they come', function () {
         await untilNothingRuns(HUGE);
       });
 
-      it('still replaces a prepared statement that is out of date', async () => {
+      it('replaces a prepared statement that is out of date', async () => {
         const db = await open({ prepareThreshold: 1 });
         await observer.ask('drop table if exists conduit_test.stale');
         await observer.ask('create table conduit_test.stale as select 1 as a');
@@ -242,7 +242,7 @@ describe('Rows as they come', function () {
         assert.deepEqual(await db.stream('select * from stale').toArray(), [{ a: 1, b: null }]);
       });
 
-      it('is destroyed when its connection is lost, also while nobody reads', async () => {
+      it('is destroyed when its connection is lost, also while it is not read', async () => {
         for (const reads of [true, false]) {
           const db = await open();
           const stream = db.stream(HUGE);
@@ -265,7 +265,7 @@ describe('Rows as they come', function () {
         }
       });
 
-      it('can be a web stream', async () => {
+      it('can be converted to a web stream', async () => {
         const db = await open();
         const { Readable } = require('node:stream');
         const rows = [];
@@ -277,7 +277,7 @@ describe('Rows as they come', function () {
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
       });
 
-      it('goes into a pipeline', async () => {
+      it('works in a pipeline of streams', async () => {
         const db = await open();
         const { pipeline } = require('node:stream/promises');
         let sum = 0;
@@ -290,7 +290,7 @@ describe('Rows as they come', function () {
   }
 
   describe('stream() of a pool', () => {
-    it('has its connection alone, one after the other when there is but one', async () => {
+    it('has a connection to itself, one after the other with max: 1', async () => {
       const pool = newPool({ max: 1 });
       const first = pool.stream(SERIES, [2000]);
       const second = pool.stream(SERIES, [2000]);
@@ -301,7 +301,7 @@ describe('Rows as they come', function () {
       assert.deepEqual(all[2].rows, [{ one: 1 }]);
     });
 
-    it('keeps nobody waiting while another connection is there', async () => {
+    it('keeps no query waiting while there is another connection', async () => {
       const pool = newPool({ max: 2 });
       const stream = pool.stream(HUGE);
       await seen(stream, 'readable');
@@ -315,7 +315,7 @@ describe('Rows as they come', function () {
       stream.destroy();
     });
 
-    it('is finished before end() is', async () => {
+    it('is finished before end() resolves', async () => {
       const pool = newPool({ max: 1 });
       const stream = pool.stream(SERIES, [100000]);
       await seen(stream, 'readable');
@@ -326,7 +326,7 @@ describe('Rows as they come', function () {
       await ended;
     });
 
-    it('is refused for what needs a session, and after end()', async () => {
+    it('is refused for statements that need a session, and after end()', async () => {
       const pool = newPool({ max: 1 });
       for (const text of ['begin', 'set work_mem = 100', 'listen a', 'fetch all from c']) {
         const error = await errorOf(pool.stream(text).toArray());
@@ -339,7 +339,7 @@ describe('Rows as they come', function () {
       );
     });
 
-    it('waits in line, and out of it when it is destroyed', async () => {
+    it('waits for a connection, until it is destroyed', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       const stream = pool.stream('select 1');
@@ -352,7 +352,7 @@ describe('Rows as they come', function () {
   });
 
   describe('stream() of a client', () => {
-    it('keeps its place among other queries', async () => {
+    it('runs in the order of the calls, among other queries', async () => {
       const client = await newClient();
       await client.query('create temp table placed (n int)');
       const insert = 'insert into placed values (1)';
@@ -366,7 +366,7 @@ describe('Rows as they come', function () {
       assert.deepEqual([first, second], [[{ n: 1 }], [{ n: 2 }]]);
     });
 
-    it('is a part of the transaction, which its error ruins', async () => {
+    it('is part of the open transaction, which fails with it', async () => {
       const client = await newClient();
       await client.query('begin');
       await client.query('create temp table inside (n int) on commit drop');
@@ -377,7 +377,7 @@ describe('Rows as they come', function () {
       await client.query('rollback');
     });
 
-    it('with an aborted signal hits nothing that runs', async () => {
+    it('with an aborted signal cancels no other query', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const running = client.query(`select pg_advisory_xact_lock(${LOCK}), 1 as one`);
@@ -393,7 +393,7 @@ describe('Rows as they come', function () {
   });
 
   describe('cursor()', () => {
-    it('gives so many rows at a time, then none', async () => {
+    it('reads the given number of rows at a time, then none', async () => {
       const client = await newClient();
       for (const count of [0, 1, 10, 25, 3000]) {
         const cursor = client.cursor(SERIES, [count]);
@@ -420,7 +420,7 @@ describe('Rows as they come', function () {
       assert.deepEqual(parts.flat(), series(1000));
     });
 
-    it('refuses to read no rows, or a part of one', async () => {
+    it('refuses to read a number of rows that is not a positive integer', async () => {
       const client = await newClient();
       const cursor = client.cursor(SERIES, [3]);
       for (const count of [0, -1, 1.5, undefined, '1']) {
@@ -441,7 +441,7 @@ describe('Rows as they come', function () {
       await untilNothingRuns(HUGE);
     });
 
-    it('closed in the middle gives no more rows, and the connection', async () => {
+    it('closed in the middle gives no more rows, and frees the connection', async () => {
       const client = await newClient();
       const cursor = client.cursor(HUGE);
       await cursor.read(3);
@@ -451,7 +451,7 @@ describe('Rows as they come', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('gives what was asked for before it was closed, as pg-cursor does', async () => {
+    it('finishes the reads that were called before close(), as pg-cursor does', async () => {
       const numbers = (rows) => rows.map(({ n }) => n);
       const client = await newClient();
       await withPg(async (like) => {
@@ -472,7 +472,7 @@ describe('Rows as they come', function () {
       ]);
     });
 
-    it('closed before anything was read, or at its end', async () => {
+    it('closed before anything was read, or at its end, frees the connection', async () => {
       const client = await newClient();
       await client.cursor(HUGE).close();
       const cursor = client.cursor(SERIES, [2]);
@@ -481,7 +481,7 @@ describe('Rows as they come', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('gives the rows before an error, then the error, again and again', async () => {
+    it('gives the rows before an error, then the error on every read', async () => {
       const client = await newClient();
       const cursor = client.cursor('select 100 / (300 - n) as q from generate_series(1, 600) as n');
       const rows = await cursor.read(100);
@@ -497,7 +497,7 @@ describe('Rows as they come', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('gives no few last rows in place of an error', async () => {
+    it('rejects a read whose rows end in an error', async () => {
       const client = await newClient();
       const cursor = client.cursor('select 100 / (300 - n) as q from generate_series(1, 600) as n');
       assert.equal((await cursor.read(250)).length, 250);
@@ -506,7 +506,7 @@ describe('Rows as they come', function () {
       await cursor.close();
     });
 
-    it('rejects what cannot be sent when it is read', async () => {
+    it('rejects the first read when its query cannot be sent or parsed', async () => {
       const client = await newClient();
       for (const [text, code] of [
         [42, 'ERR_PG_CONDUIT_PARAMETER'],
@@ -519,7 +519,7 @@ describe('Rows as they come', function () {
       }
     });
 
-    it('ends with its signal', async () => {
+    it('is aborted by its signal', async () => {
       const client = await newClient();
       const controller = new AbortController();
       const cursor = client.cursor({ text: HUGE, signal: controller.signal });

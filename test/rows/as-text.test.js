@@ -1,6 +1,6 @@
 'use strict';
 
-// The options date, timestamp and numericArrays, with which such values arrive as the server writes them.
+// The options date, timestamp and numericArrays, with which such values are the texts of the server.
 
 const assert = require('node:assert/strict');
 const { endAll, newClient, newPool } = require('../support/connect');
@@ -13,7 +13,7 @@ const TEXT = `select '2024-02-29'::date as d, '{2024-02-29,NULL}'::date[] as ds,
 describe('dates as text', () => {
   afterEach(endAll);
 
-  it('are what the server writes, whatever the way to it', async () => {
+  it('are the texts of the server, for clients and pools, in any format', async () => {
     const given = { date: 'string', timestamp: 'string', options: '-c timezone=UTC' };
     for (const one of [await newClient(given), newPool(given)]) {
       for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {
@@ -33,7 +33,7 @@ describe('dates as text', () => {
     }
   });
 
-  it('of one kind leave the other as it is, and parsers of the user on top', async () => {
+  it('do not affect the other option, and give way to parsers of the user', async () => {
     const client = await newClient({ date: 'string' });
     const { rows } = await client.query(TEXT);
     assert.equal(rows[0].d, '2024-02-29');
@@ -50,7 +50,7 @@ describe('arrays of numeric', () => {
 
   afterEach(endAll);
 
-  it('are numbers, as in pg, unless they are to be texts, which keep all digits', async () => {
+  it('are numbers, as in pg, or texts with all digits by the option numericArrays', async () => {
     const asNumbers = await newClient();
     const asTexts = await newClient({ numericArrays: 'string' });
     for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {

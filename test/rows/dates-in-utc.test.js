@@ -1,6 +1,6 @@
 'use strict';
 
-// defaults.parseInputDatesAsUTC, wherever a Date may go: parameters, arrays of them, utils, copyRows().
+// defaults.parseInputDatesAsUTC, wherever a Date may be passed: parameters, arrays of them, utils, copyRows().
 
 const assert = require('node:assert/strict');
 const pg = require('pg');
@@ -22,7 +22,7 @@ describe('defaults.parseInputDatesAsUTC', () => {
   afterEach(endAll);
 
   for (const asUtc of [true, false]) {
-    it(`${asUtc}: dates arrive as in pg, where the clocks do not show UTC`, () =>
+    it(`${asUtc}: dates are sent as in pg, in a time zone other than UTC`, () =>
       withEnvironment({ TZ: 'America/St_Johns' }, async () => {
         const client = await newClient();
         const text = 'select $1::timestamp::text as a, $2::timestamp[]::text as b, $3::text as c';

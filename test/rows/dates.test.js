@@ -1,8 +1,8 @@
 'use strict';
 
-// Dates and times beside those of `pg` on the same server, from the first day of PostgreSQL's
-// calendar to the last one of JavaScript's, in many time zones of the session. Runs itself in
-// child processes, too, for the time zones of the process.
+// Dates and times compared with those of `pg` on the same server, from the first day of PostgreSQL's
+// calendar to the last one of JavaScript's, in many time zones of the session. Also runs itself in
+// child processes, for the time zones of the process.
 
 const assert = require('node:assert/strict');
 const { inChild, runSpecs } = require('../support/child-mocha');
@@ -73,7 +73,7 @@ describe('results', () => {
       }
     });
 
-    it('every half of an hour of a year, and every fifth day of four centuries', async () => {
+    it('every half hour of a year, and every fifth day of four centuries', async () => {
       const client = await newClient();
       await sameAsPg(
         client,

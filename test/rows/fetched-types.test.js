@@ -1,6 +1,6 @@
 'use strict';
 
-// The option fetchTypes, with which arrays of enums, domains and the like are arrays.
+// The option fetchTypes, with which arrays of enums, domains and types of extensions are arrays.
 
 const assert = require('node:assert/strict');
 const { TypeOverrides } = require('../..');
@@ -24,13 +24,13 @@ describe('fetchTypes', () => {
 
   afterEach(endAll);
 
-  it('is off: arrays of enums are texts, as in pg', async () => {
+  it('is off by default: arrays of enums are texts, as in pg', async () => {
     const client = await newClient();
     const { rows } = await client.query(MOODS);
     assert.deepEqual(rows, [{ moods: '{sad,"so so",NULL}', mood: 'sad' }]);
   });
 
-  it('makes arrays of enums arrays, whatever the way to them', async () => {
+  it('returns arrays of enums as arrays, in every method', async () => {
     for (const one of [await newClient({ fetchTypes: true }), newPool({ fetchTypes: true })]) {
       for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {
         assert.deepEqual((await one.query(MOODS)).rows, [READ_MOODS]);
@@ -43,7 +43,7 @@ describe('fetchTypes', () => {
     }
   });
 
-  it('reads elements of domains as what they are made of, of rows as texts', async () => {
+  it('parses elements of domains as their base type, and leaves elements of row types as texts', async () => {
     const client = await newClient({ fetchTypes: true, int8: 'number', date: 'string' });
     const { rows } =
       await client.query(`select '{1,2}'::age[] as ages, '{{1},{2}}'::old_age[] as old,
@@ -53,7 +53,7 @@ describe('fetchTypes', () => {
     ]);
   });
 
-  it('knows types that are made later, also by somebody else', async () => {
+  it('knows types that are created later, also on another connection', async () => {
     const pool = newPool({ fetchTypes: true, max: 1 });
     const other = await newClient();
     await pool.query('select 1');
@@ -70,7 +70,7 @@ describe('fetchTypes', () => {
     await other.query('drop type late; drop type later');
   });
 
-  it('asks for them in the middle of a transaction, which goes on', async () => {
+  it('fetches types in the middle of a transaction, which continues', async () => {
     const pool = newPool({ fetchTypes: true, max: 1 });
     await pool.query('select 1');
     await pool
@@ -83,7 +83,7 @@ describe('fetchTypes', () => {
       .catch(({ message }) => assert.equal(message, 'back'));
   });
 
-  it('leaves alone what has a parser of its own, for the array or for the query', async () => {
+  it('does not replace parsers of the user, for the array type or for the query', async () => {
     const client = await newClient({ fetchTypes: true });
     const { fields } = await client.query(MOODS);
     const asText = { getTypeParser: () => (text) => `<${text}>` };
@@ -93,7 +93,7 @@ describe('fetchTypes', () => {
     assert.deepEqual((await client.query(MOODS)).rows, [{ moods: 18, mood: 'sad' }]);
   });
 
-  it('gives elements to the parser that the option types has for them', async () => {
+  it('uses the parser of the element type in the option types', async () => {
     const types = new TypeOverrides();
     const client = await newClient({ fetchTypes: true, types });
     const { fields } = await client.query(MOODS);
@@ -102,7 +102,7 @@ describe('fetchTypes', () => {
     assert.deepEqual(rows, [{ moods: ['SAD', 'SO SO', null], mood: 'SAD' }]);
   });
 
-  it('asks pg_type once for all connections of a pool', async () => {
+  it('queries pg_type once for all connections of a pool', async () => {
     const pool = newPool({ fetchTypes: true, max: 3 });
     const clients = [await pool.connect(), await pool.connect(), await pool.connect()];
     for (const client of clients) assert.deepEqual((await client.query(MOODS)).rows, [READ_MOODS]);
@@ -111,7 +111,7 @@ describe('fetchTypes', () => {
     assert.equal(pool.stats().queries, 4);
   });
 
-  it('gives the answer as it is where a stream that is read later stands before the question', async () => {
+  it('returns the text if the types cannot be fetched because of an unread stream', async () => {
     const client = await newClient({ fetchTypes: true });
     const other = await newClient();
     await other.query(`create type behind_stream as enum ('a')`);
@@ -122,7 +122,7 @@ describe('fetchTypes', () => {
     await other.query('drop type behind_stream');
   });
 
-  it('gives the answer as it is where a transaction that has failed cannot be asked', async () => {
+  it('returns the text if the types cannot be fetched in a failed transaction', async () => {
     const client = await newClient({ fetchTypes: true });
     const other = await newClient();
     await other.query(`create type unasked as enum ('a')`);

@@ -1,7 +1,7 @@
 'use strict';
 
-// Values and arrays of int8, which a JavaScript number cannot hold: the option int8 says what
-// they become.
+// Values and arrays of int8, which do not fit a JavaScript number: the option int8 selects their
+// JavaScript type.
 
 const assert = require('node:assert/strict');
 const { ResultError, types } = require('../..');
@@ -15,7 +15,7 @@ const INT8_ARRAY = 1016;
 describe('results', () => {
   afterEach(endAll);
 
-  describe('of int8 are what the option int8 says', () => {
+  describe('of int8 have the type that the option int8 says:', () => {
     const SAFE = ['0', '1', '-1', '2147483648', '9007199254740991', '-9007199254740991'];
     const UNSAFE = [
       '9007199254740992',
@@ -62,7 +62,7 @@ describe('results', () => {
       });
     }
 
-    it('with other columns beside and behind them', async () => {
+    it('also among other columns', async () => {
       for (const int8 of ['string', 'number', 'bigint']) {
         const client = await newClient({ int8 });
         const convert = CONVERT[int8];
@@ -86,7 +86,7 @@ describe('results', () => {
       }
     });
 
-    it('where a number would not be exact its query rejects, and the others go on', async () => {
+    it('but a number that would not be exact rejects its query, and no other', async () => {
       const client = await newClient({ int8: 'number' });
       for (const unsafe of UNSAFE) {
         for (const column of [
@@ -110,7 +110,7 @@ describe('results', () => {
       }
     });
 
-    it('except that a parser for int8 goes first', async () => {
+    it('unless there is a parser for int8', async () => {
       const client = await newClient({ int8: 'bigint' });
       client.setTypeParser(INT8, (text) => `parsed ${text}`);
       for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// lib/rows/types/prepare-value.js and lib/base/escape.js beside `pg`, whose results they must have.
+// lib/rows/types/prepare-value.js and lib/base/escape.js, whose results must be those of `pg`.
 
 const assert = require('node:assert');
 const { execFileSync } = require('node:child_process');
@@ -100,11 +100,11 @@ describe('prepareValue', () => {
     }
   });
 
-  it('takes dates of another realm for dates', () => {
+  it('recognizes dates of another realm', () => {
     sameAsPg(vm.runInNewContext('new Date(1e12)'));
   });
 
-  it('gives bytes as a Buffer over the same memory', () => {
+  it('returns bytes as a Buffer over the same memory', () => {
     const memory = new ArrayBuffer(16);
     const views = [
       Buffer.from(memory, 2, 4),
@@ -150,7 +150,7 @@ describe('prepareValue', () => {
     assert.strictEqual(prepareValue([Buffer.from([0, 255])]), '{\\\\x00ff}');
   });
 
-  it('puts into arrays what pg cannot: ArrayBuffers, and toPostgres() that gives null or bytes', () => {
+  it('takes in arrays what pg cannot: ArrayBuffers, and toPostgres() that returns null or bytes', () => {
     assert.strictEqual(prepareValue([new Uint8Array([1, 2]).buffer]), '{\\\\x0102}');
     assert.strictEqual(prepareValue([{ toPostgres: () => null }]), '{NULL}');
     assert.strictEqual(prepareValue([{ toPostgres: () => Buffer.from([7]) }]), '{\\\\x07}');
@@ -202,13 +202,13 @@ describe('prepareValue', () => {
     await holds(fc.property(value, (any) => void sameAsPg(any)));
   });
 
-  it('is safe as the function of map(), as in pg', () => {
+  it('can be passed to map(), as in pg', () => {
     assert.deepStrictEqual([new Date(0), 'x', 1].map(prepareValue), [
       ...[new Date(0), 'x', 1].map((value) => pgUtils.prepareValue(value)),
     ]);
   });
 
-  it('refuses functions, symbols and invalid dates with a way out', () => {
+  it('refuses functions, symbols and invalid dates, with a message that says what to do', () => {
     const cases = [
       [() => 1, /^TypeError: a function cannot be sent as a query parameter: call it/],
       [class {}, /^TypeError: a function cannot be sent as a query parameter: /],
@@ -222,7 +222,7 @@ describe('prepareValue', () => {
     }
   });
 
-  it('refuses objects without JSON, keeping the cause', () => {
+  it('refuses objects without JSON, with the cause', () => {
     assert.throws(
       () => prepareValue(circularObject()),
       (error) =>
@@ -235,7 +235,7 @@ describe('prepareValue', () => {
     assert.throws(() => prepareValue([{ toJSON: () => undefined }]), /toJSON\(\) returned nothing/);
   });
 
-  it('refuses arrays and toPostgres() that lead back to themselves', () => {
+  it('refuses circular arrays and circular toPostgres()', () => {
     const array = [1];
     array.push([array]);
     assert.throws(() => prepareValue(array), /circular reference detected/);
@@ -248,7 +248,7 @@ describe('prepareValue', () => {
     assert.throws(() => prepareValue([pair]), /circular reference detected/);
   });
 
-  it('takes the same object twice side by side for no cycle', () => {
+  it('allows the same object twice where there is no cycle', () => {
     const inner = { toPostgres: () => 'x' };
     const shared = ['y'];
     sameAsPg([inner, inner, shared, shared]);
@@ -285,7 +285,7 @@ describe('escapeIdentifier and escapeLiteral', () => {
     );
   });
 
-  it('make the empty literal of what is no string, as pg does', () => {
+  it('return the empty literal for values that are not strings, as pg does', () => {
     for (const value of [null, undefined, 1, {}]) {
       assert.strictEqual(escapeLiteral(value), pgUtils.escapeLiteral(value));
     }

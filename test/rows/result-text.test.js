@@ -1,7 +1,7 @@
 'use strict';
 
-// Text, json and bytea of all lengths arrive whole, wherever they stand in the chunks in which
-// the addon hands text over.
+// Text, json and bytea of all lengths arrive complete, wherever they are in the chunks in which
+// the addon passes text to JavaScript.
 
 const assert = require('node:assert/strict');
 const fc = require('fast-check');
@@ -19,7 +19,7 @@ describe('results', () => {
   after(closeReference);
   afterEach(endAll);
 
-  describe('have text as it is', () => {
+  describe('have the exact text', () => {
     /** A chunk of text is full beyond 8 KiB, and is then as long as its last row makes it. */
     const CHUNK = 8192;
     const SIZES = [
@@ -44,7 +44,7 @@ describe('results', () => {
       }
     });
 
-    it('when rows add up to the size of a chunk exactly', async () => {
+    it('when rows add up to exactly the size of a chunk', async () => {
       const client = await newClient();
       for (const each of [1, 16, 1024, 2048, 4096, CHUNK, 2 * CHUNK]) {
         const count = Math.max(2, CHUNK / each) * 2 + 1;
@@ -61,7 +61,7 @@ describe('results', () => {
       }
     });
 
-    it('of any mix of characters whose lengths are about those of a chunk', async () => {
+    it('for any mix of characters, with lengths near the size of a chunk', async () => {
       const client = await newClient();
       const letter = fc.constantFrom('x', 'é', '漢', '😀', '\u0001', '\ufffd');
       const length = fc.oneof(
@@ -123,7 +123,7 @@ describe('results', () => {
       }
     });
 
-    it('when json and bytea pass the size of a chunk', async () => {
+    it('when json and bytea exceed the size of a chunk', async () => {
       const client = await newClient();
       const text = `select g, json_build_object('g', g, 't', repeat('é', 200)) as j,
         jsonb_build_array(g, null, repeat('e', 200)) as b, decode(repeat(to_hex(g % 16) || '0', 300), 'hex') as bytes
@@ -131,7 +131,7 @@ describe('results', () => {
       await sameAsPg(client, text);
     });
 
-    it('also for values that are kept while later results come', async () => {
+    it('also in values that are kept while later results arrive', async () => {
       const client = await newClient();
       const kept = [];
       for (let n = 0; n < 200; ++n) {

@@ -1,8 +1,8 @@
 'use strict';
 
-// The values of each type, beside those of `pg` on the same server. The first execution of a text
-// comes as text from an unprepared statement, the second from a prepared one, and from the third
-// on in binary if the addon can decode all columns: each query runs often enough for all.
+// The values of each type, compared with those of `pg` on the same server. The first result of a query
+// is text from an unprepared statement, the second text from a prepared one, and from the third
+// on binary if the addon can decode all columns: each query runs often enough for all.
 
 const assert = require('node:assert/strict');
 const fc = require('fast-check');
@@ -200,7 +200,7 @@ describe('results', () => {
       );
     });
 
-    it('float4, for which a decimal on the edge of its interval is too short', async () => {
+    it('float4 values whose shortest decimal differs from that of PostgreSQL', async () => {
       const client = await newClient();
       // PostgreSQL's text of these is longer than the shortest one that other libraries find.
       const texts = [
@@ -219,7 +219,7 @@ describe('results', () => {
       );
     });
 
-    it('bytea, which a session may have written as escapes', async () => {
+    it('bytea, also with bytea_output = escape', async () => {
       const bytes = Buffer.from(Array.from({ length: 512 }, (_, n) => n));
       const values = [
         bytes,
@@ -246,7 +246,7 @@ describe('results', () => {
       });
     });
 
-    it('text in a database column of every length, with NULL between', async () => {
+    it('text of every length, with NULLs in between', async () => {
       const client = await newClient();
       await sameAsPg(
         client,
@@ -256,7 +256,7 @@ describe('results', () => {
     });
   });
 
-  it('come in binary from the third execution on, where all columns can be decoded', async () => {
+  it('are binary from the third execution on, if all columns can be decoded', async () => {
     const client = await newClient();
     const isBinary = (text) =>
       (connectionOf(client).statements.find(text).flags & flag.binary) !== 0;
@@ -323,7 +323,7 @@ describe('results', () => {
       ...Object.values(COLUMNS).map(([, arbitrary]) => fc.option(arbitrary, { freq: 6 })),
     );
 
-    it('whichever driver has written them', async () => {
+    it('whichever driver has inserted them', async () => {
       const client = await newClient();
       const columns = Object.entries(COLUMNS).map(([name, [type]]) => `${name} ${type}`);
       await client.query(`create table random_values (driver text, n int, ${columns.join(', ')})`);

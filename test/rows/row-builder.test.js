@@ -1,8 +1,8 @@
 'use strict';
 
 // lib/rows/row-builder.js: generated code and the plain loop must build the same
-// rows, whatever columns are called. Cells are written by hand here, as
-// src/wire_format.h describes them.
+// rows, whatever the names of the columns. Cells are written by hand here, in the format of
+// src/wire_format.h.
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
@@ -97,7 +97,7 @@ describe('Shape', () => {
     ['generated code', types],
     ['the plain loop', foreignTypes],
   ]) {
-    describe(`by ${what}`, () => {
+    describe(`with ${what}`, () => {
       const fields = CELLS.map((_, index) => field(`c${index}`));
       const kinds = CELLS.map(([kind]) => kind);
 
@@ -119,7 +119,7 @@ describe('Shape', () => {
         );
       });
 
-      it('builds arrays of them', () => {
+      it('builds arrays of cells of every kind, and NULLs', () => {
         const shape = new Shape(fields, kinds);
         const rows = [];
         const writer = writeRows(shape, 0);
@@ -127,7 +127,7 @@ describe('Shape', () => {
         assert.deepEqual(rows, [EXPECTED, EXPECTED.map(() => null)]);
       });
 
-      it('copies bytes, so that a kept value holds no chunk', () => {
+      it('copies bytes, so that a kept value does not keep its chunk', () => {
         const shape = new Shape([field('b', 17)], [cellKind.bytes]);
         const writer = new Writer(1);
         writer.ints(1, 3);
@@ -159,7 +159,7 @@ describe('Shape', () => {
         assert.equal({}.polluted, undefined);
       });
 
-      it('lets the last one of several columns with one name win, as pg does', () => {
+      it('keeps the last of several columns with the same name, as pg does', () => {
         const shape = new Shape(
           [field('a'), field('b'), field('a')],
           Array(3).fill(cellKind.int32),
@@ -179,7 +179,7 @@ describe('Shape', () => {
         assert.deepEqual(rows, [{}, {}, []]);
       });
 
-      it('refuses an int8 that has no exact number', () => {
+      it('refuses an int8 that is not exact as a number', () => {
         const shape = new Shape([field('n', INT8_OID)], [cellKind.int8Number]);
         const writer = new Writer(1);
         writer.ints(0, unsafeIntegerHigh);
@@ -205,7 +205,7 @@ describe('Shape', () => {
     });
   }
 
-  it('asks a foreign object of types again each time', () => {
+  it('calls getTypeParser() of an object of the user for each result', () => {
     let parser = (text) => `first ${text}`;
     const source = { getTypeParser: () => parser };
     const shape = new Shape([field('a')], [cellKind.text]);
@@ -221,14 +221,14 @@ describe('Shape', () => {
     assert.equal(build(), 'second hello');
   });
 
-  it('generates code once, until something changes that it was made for', () => {
+  it('generates code once for the same conditions', () => {
     const shape = new Shape([field('a')], [cellKind.text]);
     const builder = shape.builder(false, types, 'string');
     assert.equal(shape.builder(false, types, 'string'), builder);
     assert.notEqual(shape.builder(true, types, 'string'), builder);
   });
 
-  it('tells whether every column can be decoded from binary', () => {
+  it('knows whether every column can be decoded from binary', () => {
     const binary = cellKind.int32 | fieldBinaryDecodable;
     const shape = new Shape([field('a'), field('b')], [binary, cellKind.text]);
     assert.equal(shape.isBinaryDecodable, false);

@@ -1,7 +1,7 @@
 'use strict';
 
-// Rows whatever the names and the number of their columns are, and what a result says of its
-// statement: command, count and fields, beside those of `pg` on the same server.
+// Rows with any names and numbers of columns, and the properties of results: command, rowCount and
+// fields, compared with those of `pg` on the same server.
 
 const assert = require('node:assert/strict');
 const { ResultError } = require('../..');
@@ -27,7 +27,7 @@ describe('results', () => {
   after(closeReference);
   afterEach(endAll);
 
-  describe('say what pg says of the statement', () => {
+  describe('have the same command, rowCount and fields as in pg', () => {
     it('for each kind of command', async () => {
       const client = await newClient();
       await client.query('create table counted (id int)');
@@ -83,7 +83,7 @@ describe('results', () => {
       await reference.query('reset client_min_messages');
     });
 
-    it('for merge, and for rows counted in an insert of many', async () => {
+    it('for MERGE, and for an INSERT of many rows', async () => {
       const client = await newClient();
       await client.query('create table merged (id int)');
       const [{ version }] = (
@@ -99,7 +99,7 @@ describe('results', () => {
       await sameAsPg(client, 'insert into merged select 1 from generate_series(1, 12345)');
     });
 
-    it('of fields: table, column and type with its modifier', async () => {
+    it('with the table, column, type and type modifier of fields', async () => {
       const client = await newClient();
       await sameAsPg(client, 'select *, id + 1 as next, label as other from items order by id');
       await sameAsPg(
@@ -108,7 +108,7 @@ describe('results', () => {
       );
     });
 
-    it('of fields when there are no rows', async () => {
+    it('when there are no rows', async () => {
       const client = await newClient();
       await sameAsPg(client, 'select * from items where false');
       await sameAsPg(client, { text: 'select * from items where false', rowMode: 'array' });
@@ -116,7 +116,7 @@ describe('results', () => {
   });
 
   describe('have the rows of pg', () => {
-    it('for columns of the same name, of which the last one stays', async () => {
+    it('for columns of the same name, of which the last one is kept', async () => {
       const client = await newClient();
       const text = "select 1 as a, 2 as b, 'x' as a, null as b, 3 as c, 4.5::float8 as c";
       await sameAsPg(client, text);
@@ -124,7 +124,7 @@ describe('results', () => {
       assert.deepEqual(rows, [[1, 2, 'x', null, 3, 4.5]]);
     });
 
-    it('for column names that mean something to JavaScript', async () => {
+    it('for column names with a meaning in JavaScript', async () => {
       const client = await newClient();
       const names = [
         ...['constructor', 'prototype', 'toString', 'hasOwnProperty', 'length', 'then', 'rows'],
@@ -168,7 +168,7 @@ describe('results', () => {
       await sameAsPg(client, `select ${columns.join(', ')}, 'last' as a`);
     });
 
-    it('for names that the server has cut', async () => {
+    it('for names truncated by the server', async () => {
       const client = await newClient();
       await sameAsPg(client, `select 1 as ${'x'.repeat(100)}, 2 as ${'é'.repeat(50)}`);
     });
@@ -221,7 +221,7 @@ describe('results', () => {
     });
   });
 
-  it('of which one cannot be read name its column, and leave their neighbours alone', async () => {
+  it('with a value that cannot be parsed reject with the name of its column, without affecting other queries', async () => {
     const proxy = await Proxy.open();
     try {
       const client = await newClient(proxy.options());

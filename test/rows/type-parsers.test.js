@@ -1,7 +1,7 @@
 'use strict';
 
-// The parsers of the user: set for everybody, for a client or with a query, as in `pg`; and what
-// becomes of a query whose parser throws, or sends queries itself.
+// Type parsers set by the user, globally, for a client or with a query, as in `pg`; and queries
+// whose parsers throw, or send queries themselves.
 
 const assert = require('node:assert/strict');
 const { ParameterError, ResultError, TypeOverrides, types } = require('../..');
@@ -28,7 +28,7 @@ describe('results', () => {
   after(closeReference);
   afterEach(endAll);
 
-  describe('go through the parsers of the user', () => {
+  describe('use parsers of the user', () => {
     const ALL = `select 1 as i4, 2::int2 as i2, 3::int8 as i8, 1.5::float8 as f8, 1.5::float4 as f4,
       1.50::numeric as n, true as b, 'é'::text as t, '\\x00ff'::bytea as by, '2020-01-01'::date as d,
       '2020-01-01 12:00'::timestamp as ts, '2020-01-01 12:00+00'::timestamptz as tz, '12:00'::time as ti,
@@ -48,7 +48,7 @@ describe('results', () => {
 
     const OIDS = [BOOL, BYTEA, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMPTZ, ...JSON_OIDS];
 
-    it('set for everybody, as pg does', async () => {
+    it('set globally, as pg does', async () => {
       const client = await newClient();
       for (const oid of OIDS) {
         setGlobally(oid, shout);
@@ -72,12 +72,12 @@ describe('results', () => {
     });
 
     const SETTERS = {
-      'pg-types': () => require('pg-types').setTypeParser,
-      "the types of require('pg')": () => require('pg').types.setTypeParser,
-      'what our types gave before': () => types.setTypeParser,
+      'setTypeParser() of pg-types': () => require('pg-types').setTypeParser,
+      "types.setTypeParser() of require('pg')": () => require('pg').types.setTypeParser,
+      'types.setTypeParser() of the driver': () => types.setTypeParser,
     };
     for (const [place, find] of Object.entries(SETTERS)) {
-      it(`set and restored by way of ${place} between executions of a prepared statement`, async () => {
+      it(`set and restored with ${place} between executions of a prepared statement`, async () => {
         const set = find();
         const client = await newClient();
         await sameAsPg(client, ALL);
@@ -92,7 +92,7 @@ describe('results', () => {
       });
     }
 
-    it('set in pg-types while queries are in flight, for all that is sent afterwards', async () => {
+    it('set in pg-types while queries are in flight, for all later queries', async () => {
       const pool = newPool({ max: 2 });
       const { setTypeParser } = require('pg-types');
       const before = types.getTypeParser(INT4, 'text');
@@ -116,7 +116,7 @@ describe('results', () => {
       }
     });
 
-    it('which never reach what the driver asks for itself', async () => {
+    it('but not for the own queries of the driver', async () => {
       for (const oid of [...OIDS, types.builtins.OID]) {
         setGlobally(oid, () => {
           throw new Error('asked for a value of the driver');
@@ -138,7 +138,7 @@ describe('results', () => {
       await unlisten();
     });
 
-    it('set in an object of the user beneath those of a client, or overridden by a class', async () => {
+    it('in an object of the option types, in TypeOverrides on top of it, or in a subclass', async () => {
       let wants = false;
       const changing = {
         getTypeParser: (oid, format) =>
@@ -202,7 +202,7 @@ describe('results', () => {
       assert.equal(overrides.getTypeParser(INT8), types.getTypeParser(INT8));
     });
 
-    it('given with a query, also alternately with others', async () => {
+    it('given with a query, also alternating with others', async () => {
       const client = await newClient();
       const raw = { getTypeParser: () => (value) => value };
       const overrides = new TypeOverrides();
@@ -231,7 +231,7 @@ describe('results', () => {
       );
     });
 
-    it('from an object that changes its mind', async () => {
+    it('from an object that returns another parser each time', async () => {
       const client = await newClient();
       let parser = (value) => `first ${value}`;
       const moody = { getTypeParser: () => parser };
@@ -242,7 +242,7 @@ describe('results', () => {
       }
     });
 
-    it('from a copy of overrides, such as tools make of the options they are given', async () => {
+    it('from a copy of TypeOverrides, as made by tools that copy options', async () => {
       const overrides = new TypeOverrides();
       overrides.setTypeParser(INT4, shout);
       const copy = Object.assign(Object.create(Object.getPrototypeOf(overrides)), overrides);
@@ -251,7 +251,7 @@ describe('results', () => {
       assert.deepEqual(rows, [{ i: 'parsed string 1', t: 'x' }]);
     });
 
-    it('from an object that throws, which rejects its query only', async () => {
+    it('from an object that throws, which rejects only its query', async () => {
       const client = await newClient();
       const throwing = {
         getTypeParser() {
@@ -270,14 +270,14 @@ describe('results', () => {
       }
     });
 
-    it('which are not asked about NULL', async () => {
+    it('but do not call them for NULL', async () => {
       setGlobally(INT4, () => assert.fail('asked'));
       setGlobally(TEXT, () => assert.fail('asked'));
       const client = await newClient();
       await sameAsPg(client, 'select null::int4 as a, null::text as b, 1::int8 as c');
     });
 
-    it('and a parser that throws rejects its query only', async () => {
+    it('and a parser that throws rejects only its query', async () => {
       const client = await newClient();
       const failure = new RangeError('no such thing');
       const overrides = new TypeOverrides();
@@ -299,7 +299,7 @@ describe('results', () => {
       }
     });
 
-    it('and a parser that throws something else than an error does so too', async () => {
+    it('and so does a parser that throws a value other than an error', async () => {
       const client = await newClient();
       for (const thrown of [undefined, null, 'text', 0]) {
         const throwing = {
@@ -316,7 +316,7 @@ describe('results', () => {
       }
     });
 
-    it('and a parser may send a query itself', async () => {
+    it('and a parser may send queries itself', async () => {
       const client = await newClient();
       const inner = [];
       const overrides = new TypeOverrides();

@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/rows/types/index.js and type-overrides.js: the registry shared with pg-types, and what the driver
-// may assume about its parsers.
+// lib/rows/types/index.js and type-overrides.js: the registry shared with pg-types, and the assumptions of the
+// driver about its parsers.
 
 const assert = require('node:assert');
 const { execFileSync } = require('node:child_process');
@@ -48,7 +48,7 @@ describe('types', () => {
     assert.strictEqual(types.getTypeParser(INT4, 'nonsense')('12'), '12');
   });
 
-  it('shares its registry with pg-types both ways', () => {
+  it('shares its registry with pg-types in both directions', () => {
     const parser = () => 'mine';
     withParser(pgTypes.setTypeParser, INT8, parser, () => {
       assert.strictEqual(types.getTypeParser(INT8), parser);
@@ -78,7 +78,7 @@ describe('types', () => {
     });
   });
 
-  it('raises the epoch with every parser set', () => {
+  it('increments the epoch with every parser that is set', () => {
     const before = getTypesEpoch();
     withParser(types.setTypeParser, INT8, Number, () => {
       assert.strictEqual(getTypesEpoch(), before + 1);
@@ -91,7 +91,7 @@ describe('types', () => {
     assert.strictEqual(getTypesEpoch(), before + 3);
   });
 
-  it('refuses a missing oid, an unknown format and a parser that is no function', () => {
+  it('refuses a missing oid, an unknown format and a parser that is not a function', () => {
     for (const target of [types, new TypeOverrides()]) {
       assert.throws(() => target.setTypeParser(undefined, Number), /needs the oid of a type/);
       assert.throws(() => target.setTypeParser(NaN, Number), /needs the oid of a type/);
@@ -113,7 +113,7 @@ describe('isDefaultParser', () => {
     }
   });
 
-  it('is false for a parser set by our module or by pg-types', () => {
+  it('is false for a parser set by this module or by pg-types', () => {
     for (const set of [types.setTypeParser, pgTypes.setTypeParser]) {
       for (const oid of [INT4, TEXT, JSON_OID, TIMESTAMPTZ, MADE_UP_OID]) {
         withParser(
@@ -127,12 +127,12 @@ describe('isDefaultParser', () => {
     }
   });
 
-  it('is false for the default parser of another type, and for none where there is one', () => {
+  it('is false for the default parser of another type, and for the parser of unknown types', () => {
     assert.ok(!isDefaultParser(TIMESTAMPTZ, types.getTypeParser(INT4)));
     assert.ok(!isDefaultParser(INT4, types.getTypeParser(MADE_UP_OID)));
   });
 
-  it('is false for a parser that was set before our module was loaded', () => {
+  it('is false for a parser that was set before this module was loaded', () => {
     const oids = [INT4, TEXT, JSON_OID, JSONB];
     for (const parser of ['(value) => value', 'Number', '(value) => JSON.parse(value)']) {
       const prepare = `for (const oid of ${JSON.stringify(oids)}) pgTypes.setTypeParser(oid, ${parser})`;
@@ -144,7 +144,7 @@ describe('isDefaultParser', () => {
     }
   });
 
-  it('tells the bound parse of another JSON library from that of pg-types', () => {
+  it('is false for the bound parse() of another JSON library', () => {
     const libraries = [
       '{ parse: (text, reviver) => JSON.parse(text.replace(/(\\d{16,})/g, \'"$1"\')) }',
       '{ parse: (text) => JSON.parse(text, (key, value) => value === null ? undefined : value) }',
@@ -168,7 +168,7 @@ describe('isIdentityParser', () => {
     }
   });
 
-  it('is false for types with a parser that does something', () => {
+  it('is false for types whose parser changes the text', () => {
     for (const oid of [INT4, JSON_OID, JSONB, TIMESTAMPTZ, 16, 17, 1007, 1016]) {
       assert.ok(!isIdentityParser(oid), String(oid));
     }
@@ -195,7 +195,7 @@ describe('TypeOverrides', () => {
     }
   });
 
-  it('asks the types it was given before those of the module, with the format', () => {
+  it('uses the types that it was given before those of the module, with the format', () => {
     const asked = [];
     const overrides = new TypeOverrides({
       getTypeParser(oid, format) {

@@ -1,8 +1,8 @@
 'use strict';
 
-// lib/statements/cache.js, what one connection has prepared, and
-// lib/statements/registry.js, what is known of texts whatever connection they run
-// on: both bounded.
+// lib/statements/cache.js, the prepared statements of one connection, and
+// lib/statements/registry.js, what is known of texts on all connections: both
+// are bounded.
 
 const assert = require('node:assert/strict');
 const { StatementCache } = require('../../lib/statements/cache');
@@ -20,7 +20,7 @@ describe('StatementCache', () => {
 
   const texts = (statements) => statements.map(({ text }) => text);
 
-  it('finds what was added, and counts hits and misses', () => {
+  it('finds added statements, and counts hits and misses', () => {
     const cache = new StatementCache(10, 1000);
     assert.equal(cache.find('select 1'), undefined);
     const statement = cache.add('select 1');
@@ -30,7 +30,7 @@ describe('StatementCache', () => {
     assert.deepEqual([cache.hits, cache.misses, cache.evictions, cache.size], [2, 2, 0, 1]);
   });
 
-  it('gives up the least recently used beyond its count', () => {
+  it('evicts the least recently used statement beyond its size', () => {
     const cache = new StatementCache(3, 1000);
     for (const text of ['a', 'b', 'c']) use(cache, text);
     use(cache, 'a');
@@ -41,7 +41,7 @@ describe('StatementCache', () => {
     assert.ok(cache.find('a') && cache.find('d') && cache.find('e'));
   });
 
-  it('gives up as many as the length of the new text takes', () => {
+  it('evicts as many statements as the length of the new text needs', () => {
     const cache = new StatementCache(100, 100);
     for (const letter of 'abcdefghij') use(cache, letter.repeat(10));
     assert.equal(cache.size, 10);
@@ -53,7 +53,7 @@ describe('StatementCache', () => {
     );
   });
 
-  it('does not push out the others for a text that is too long', () => {
+  it('does not evict statements for a text that is too long', () => {
     const cache = new StatementCache(100, 100);
     for (const letter of 'abcdefghij') use(cache, letter.repeat(10));
     const { statement, evicted } = use(cache, 'x'.repeat(26));
@@ -62,7 +62,7 @@ describe('StatementCache', () => {
     assert.equal(cache.size, 10);
   });
 
-  it('never gives up what is in use, and then has no room', () => {
+  it('never evicts statements in use, and refuses a new one instead', () => {
     const cache = new StatementCache(2, 1000);
     const first = use(cache, 'a').statement;
     const second = use(cache, 'b').statement;
@@ -74,7 +74,7 @@ describe('StatementCache', () => {
     assert.deepEqual(use(cache, 'd').evicted, [first]);
   });
 
-  it('holds nothing with a size of 0', () => {
+  it('is always empty with a size of 0', () => {
     for (const cache of [new StatementCache(0, 1000), new StatementCache(10, 0)]) {
       assert.equal(use(cache, 'select 1').statement, undefined);
       assert.equal(cache.size, 0);
@@ -104,7 +104,7 @@ describe('StatementCache', () => {
     assert.equal(cache.size, 0);
   });
 
-  it('forgets all at once, and gives them out', () => {
+  it('returns all statements on clear()', () => {
     const cache = new StatementCache(10, 30);
     for (const text of ['a', 'b']) use(cache, text.repeat(7));
     assert.deepEqual(texts(cache.clear()), ['aaaaaaa', 'bbbbbbb']);
@@ -118,7 +118,7 @@ describe('StatementCache', () => {
 });
 
 describe('StatementRegistry', () => {
-  it('gives the same info for the same text', () => {
+  it('returns the same info for the same text', () => {
     const registry = new StatementRegistry();
     const info = registry.find('select 1');
     assert.equal(registry.find('select 1'), info);
@@ -129,7 +129,7 @@ describe('StatementRegistry', () => {
     assert.equal(info.uses, 0);
   });
 
-  it('learns how long a statement takes, and forgets what was long ago', () => {
+  it('averages the duration of a statement, with more weight on recent runs', () => {
     const info = new StatementRegistry().find('select 1');
     info.observe(8);
     assert.equal(info.averageMillis, 8);
@@ -139,7 +139,7 @@ describe('StatementRegistry', () => {
     assert.ok(Math.abs(info.averageMillis - 100) < 1);
   });
 
-  it('renews a text under a number that it never had, also when it was forgotten meanwhile', () => {
+  it('renews a text with an epoch that it never had, even after its eviction', () => {
     const registry = new StatementRegistry();
     const made = registry.find('select 1').epoch;
     registry.renew(registry.find('select 1'));
@@ -161,7 +161,7 @@ describe('StatementRegistry', () => {
     assert.ok(known(registry, all.slice(0, 10000)) === 0);
   });
 
-  it('is bounded in length, and keeps no text that is very long', () => {
+  it('is bounded in total length, and does not keep very long texts', () => {
     const registry = new StatementRegistry();
     const text = (i) => `select ${i}, '${'x'.repeat(100000)}'`;
     const all = Array.from({ length: 200 }, (_, i) => text(i));

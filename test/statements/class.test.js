@@ -21,7 +21,7 @@ function allAre(kind, texts) {
 }
 
 describe('classifyStatement', () => {
-  it('calls queries and data changes plain', () => {
+  it('classifies queries and data changes as plain', () => {
     allAre('plain', [
       'select 1',
       'SELECT now()',
@@ -42,7 +42,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('refuses what opens, ends or needs a transaction', () => {
+  it('refuses statements that open, end or need a transaction', () => {
     allAre('transaction', [
       'begin',
       'BEGIN ISOLATION LEVEL SERIALIZABLE',
@@ -62,7 +62,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('refuses what stays behind in the session', () => {
+  it('refuses statements with effects that stay in the session', () => {
     allAre('session', [
       "set search_path = 'a'",
       'set session work_mem = 1',
@@ -86,7 +86,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('tells temporary tables and views from others', () => {
+  it('distinguishes temporary tables and views from others', () => {
     allAre('session', [
       'create temp table t (a int)',
       'create temporary table t as select 1',
@@ -108,7 +108,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('finds SELECT INTO TEMP, but not a table that is called temp', () => {
+  it('recognizes SELECT INTO TEMP, but not a table named temp', () => {
     allAre('session', [
       'select * into temp t from s',
       'select a, b into temporary table t from s',
@@ -126,7 +126,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('refuses COPY with the client, not COPY with a file of the server', () => {
+  it('refuses COPY FROM STDIN and TO STDOUT, not COPY with a file of the server', () => {
     allAre('copy', [
       'copy t from stdin',
       'COPY t (a, b) FROM STDIN WITH (FORMAT csv)',
@@ -147,7 +147,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('keeps DDL and maintenance apart from neighbours', () => {
+  it('runs DDL and maintenance statements alone', () => {
     allAre('alone', [
       'vacuum analyze',
       'create index concurrently on t (a)',
@@ -197,7 +197,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('lets pass what only looks like a session advisory lock', () => {
+  it('allows what only looks like a session advisory lock', () => {
     allAre('plain', [
       'select pg_advisory_xact_lock(1)',
       'select pg_try_advisory_xact_lock_shared(1)',
@@ -228,7 +228,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('takes set_config() for one of the transaction only where the word true says so', () => {
+  it('treats set_config() as one of the transaction only with the literal true', () => {
     const third = [
       "'f'",
       'false::bool',
@@ -272,7 +272,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('sees what EXPLAIN ANALYZE runs', () => {
+  it('classifies the statement that EXPLAIN ANALYZE runs', () => {
     allAre('session', [
       'explain analyze create temp table t as select 1',
       'explain (analyze) select 1 into temp t',
@@ -293,7 +293,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('knows pg_temp with blanks, comments and quotes', () => {
+  it('recognizes pg_temp with blanks, comments and quotes', () => {
     allAre('session', [
       'create table pg_temp .x (n int)',
       'create table pg_temp/**/./**/x (n int)',
@@ -315,7 +315,7 @@ describe('classifyStatement', () => {
     allAre('alone', ['create table temp . x (n int)', 'create table a (pg_temp int)']);
   });
 
-  it('refuses connections of dblink, which are never reset', () => {
+  it('refuses dblink connections, which a reset does not close', () => {
     allAre('session', [
       "select dblink_connect('a', 'dbname=b')",
       "select public.dblink_open('a', 'b')",
@@ -323,7 +323,7 @@ describe('classifyStatement', () => {
     allAre('plain', ["select * from dblink('dbname=a', 'select 1') as t (n int)"]);
   });
 
-  it('resets the session after code that may touch it', () => {
+  it('resets the session after code that may change it', () => {
     allAreReset([
       "do $$ begin set work_mem = '5MB'; end $$",
       "do 'begin create temp table t (n int); end'",
@@ -344,7 +344,7 @@ describe('classifyStatement', () => {
     ]);
   });
 
-  it('resets the session after what the server may read otherwise', () => {
+  it('resets the session after texts that the server may parse differently', () => {
     allAreReset([
       'select U&"pg\\005fadvisory_lock"(1)',
       'select u&"set!005fconfig" UESCAPE \'!\' (1)',
@@ -366,7 +366,7 @@ describe('classifyStatement', () => {
     assert.strictEqual(classifyStatement('create table t (n int)').touchesSession, false);
   });
 
-  it('leaves alone what changes no session, whatever words it has', () => {
+  it('allows statements that do not change the session, whatever words they contain', () => {
     allAre('plain', [
       'select 1 for update',
       'update t set a = 1, temp = 2',
@@ -387,7 +387,7 @@ describe('classifyStatement', () => {
     }
   });
 
-  it('looks behind white space, comments, parentheses and semicolons', () => {
+  it('skips white space, comments, parentheses and semicolons', () => {
     const leads = [
       ' \t\r\n\f\v',
       '-- select\n',
@@ -406,7 +406,7 @@ describe('classifyStatement', () => {
     allAre('session', ['set/* x */search_path=a', 'reset\tall']);
   });
 
-  it('leaves empty, unknown and unfinished texts to the server', () => {
+  it('leaves empty, unknown and incomplete texts to the server', () => {
     const odd = [
       '',
       ' ',
@@ -435,7 +435,7 @@ describe('classifyStatement', () => {
     }
   });
 
-  it('names the keyword that decided', () => {
+  it('names the deciding keyword', () => {
     const keywords = {
       ' select 1': 'SELECT',
       'set local a = 1': 'SET LOCAL',
@@ -449,7 +449,7 @@ describe('classifyStatement', () => {
     }
   });
 
-  it('tells the user what is refused, why and what to call instead', () => {
+  it('has messages that say what is refused, why, and what to call instead', () => {
     const refused = ['begin', 'set a = 1', 'set local a = 1', 'listen c', 'declare c cursor for x'];
     const more = ['prepare p as x', 'discard all', 'create temp table t()'];
     for (const text of [...refused, ...more, 'select pg_advisory_lock(1)']) {
@@ -482,7 +482,7 @@ describe('classifyStatement', () => {
     }
   });
 
-  it('takes linear time on hostile and on huge texts', () => {
+  it('takes linear time on hostile and huge texts', () => {
     const million = 1_000_000;
     const texts = [
       '/*'.repeat(million),
@@ -552,7 +552,7 @@ describe('classifyStatement', () => {
     await holds(isKnown, 3000);
   });
 
-  it('knows the INTO of a SELECT INTO by its place, whatever stands before it', () => {
+  it('recognizes the INTO of a SELECT INTO by its position, whatever precedes it', () => {
     for (const text of [
       'select 1 as insert into temp t',
       'select 1 insert into temp t',
@@ -573,7 +573,7 @@ describe('classifyStatement', () => {
     }
   });
 
-  it('refuses other spellings of what changes the session, and its seed', () => {
+  it('refuses other ways to change the settings or the random seed of the session', () => {
     for (const text of [
       "update only (pg_settings) set setting = '99kB' where name = 'work_mem'",
       "update postgres.pg_catalog.pg_settings set setting = '99kB'",
@@ -585,7 +585,7 @@ describe('classifyStatement', () => {
     }
   });
 
-  it('has the session reset after what executes a text, or hides one', () => {
+  it('resets the session after functions that execute a text, and after hidden texts', () => {
     for (const text of [
       "select query_to_xml($1, true, true, '')",
       'select * from ts_stat($1)',

@@ -1,6 +1,6 @@
 'use strict';
 
-// lib/statements/errors.js: what the fields of an error prove of a prepared statement. The contexts are those of
+// lib/statements/errors.js: what the fields of an error prove about a prepared statement. The contexts are from
 // PostgreSQL's own translations.
 
 const assert = require('node:assert/strict');
@@ -32,7 +32,7 @@ describe('An error', () => {
   ];
   const VALUES = ["'...'", "'30000...'", "'it''s'", "'a\nb'", "'$1 = ''5'''", "'a: b'", "''"];
 
-  it('is of a parameter when that is all of its context', () => {
+  it('is about a parameter if its context is a parameter and nothing else', () => {
     for (const context of PARAMETER) {
       assert.ok(isOfParameter(make({ W: context.replace('%', '12') })), context);
       for (const value of VALUES) {
@@ -42,7 +42,7 @@ describe('An error', () => {
     }
   });
 
-  it('is of an execution when the context tells its parameters, or a function', () => {
+  it('is about the execution if its context has several parameters or a function', () => {
     const portals = [
       'unnamed portal with parameters: %',
       'unbenanntes Portal mit Parametern: %',
@@ -70,7 +70,7 @@ describe('An error', () => {
     assert.ok(!isOfParameter(make({})));
   });
 
-  it('at a place in the text is of its analysis in what the planner takes, and not inside of functions', () => {
+  it('with a position is about the analysis of the text, for plannable statements and outside of functions', () => {
     const query = new StatementInfo('select a from t');
     const is = (fields, info = query) => isOfAnalysis(make({ C: '42703', ...fields }), info);
     assert.ok(is({ P: '8' }));
@@ -95,14 +95,14 @@ describe('An error', () => {
     }
   });
 
-  it('is of a type that was dropped by its routine, in Bind only', () => {
+  it('is about a dropped type if its routine says so, in Bind only', () => {
     const fields = { C: 'XX000', R: 'getTypeInputInfo', W: 'unnamed portal parameter $1' };
     assert.ok(isOfDroppedType(make(fields)));
     assert.ok(!isOfDroppedType(make({ ...fields, W: 'PL/pgSQL function f() line 1 at RETURN' })));
     assert.ok(!isOfDroppedType(make({ ...fields, R: 'printtup' })));
   });
 
-  it('of a wrong number of values names no statement of ours, and counts both, in any language', () => {
+  it('about a wrong number of values hides the internal statement name and has a hint with both counts, in any language', () => {
     const fields = { C: '08P01', R: 'exec_bind_message' };
     const tell = (M, name, count = 1, other = fields) =>
       toDatabaseError({ ...other, M }, { name, parameters: Array(count).fill(null) });
@@ -129,12 +129,12 @@ describe('An error', () => {
     ]) {
       assert.equal(tell(M, undefined, count).hint, undefined, M);
     }
-    // Where somebody wants to know the name.
+    // Where the name matters.
     const lost = { C: '26000', R: 'FetchPreparedStatement' };
     assert.match(tell(`prepared statement "${own}" does not exist`, '', 1, lost).message, /pgc_/);
   });
 
-  it('is only of execution by what no type has a part in', () => {
+  it('is about the execution only, if its code cannot depend on a type', () => {
     for (const code of [
       '23505',
       '40001',

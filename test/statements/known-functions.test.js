@@ -1,6 +1,6 @@
 'use strict';
 
-// lib/statements/known-functions.js: which reads may be trusted to do nothing else.
+// lib/statements/known-functions.js: which statements are known to do nothing but read.
 
 const assert = require('node:assert/strict');
 const { callsKnownFunctionsOnly } = require('../../lib/statements/known-functions');
@@ -52,7 +52,7 @@ describe('callsKnownFunctionsOnly()', () => {
       assert.equal(callsKnownFunctionsOnly(text), false));
   }
 
-  describe('in a database that has names of its own', () => {
+  describe('with functions defined in the database', () => {
     const names = {
       isStrange: false,
       calls: new Set(['LOG', 'VARCHAR']),
@@ -89,7 +89,7 @@ describe('callsKnownFunctionsOnly()', () => {
       it(`is false of ${text}`, () => assert.equal(callsKnownFunctionsOnly(text, names), false));
     }
 
-    it('is false of all, if operators or casts call what is not known', () => {
+    it('is false of every text, if operators or casts call unknown functions', () => {
       const strange = { ...names, isStrange: true };
       assert.equal(callsKnownFunctionsOnly('select 1', strange), false);
     });

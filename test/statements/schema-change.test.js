@@ -1,7 +1,7 @@
 'use strict';
 
-// lib/statements/schema-change.js: what a text does to the schema, told by the text alone; and what that is for: names mean
-// after it what they mean to a session that prepares nothing, which is `pg` here. Changes by others: migrations.test.js.
+// lib/statements/schema-change.js: how a text changes the schema, decided by the text alone; and the purpose of that: afterwards, prepared
+// statements read the same tables as unprepared ones, here those of `pg`. Changes by others: test/connection/migrations.test.js.
 
 const assert = require('node:assert/strict');
 const { findSchemaChange, hasOpenColumns } = require('../../lib/statements/schema-change');
@@ -89,13 +89,13 @@ describe('A text', () => {
   };
   for (const [change, texts] of Object.entries(TEXTS)) {
     for (const text of texts) {
-      it(`changes ${change}: ${JSON.stringify(text)}`, () => {
+      it(`is classified as a change of ${change}: ${JSON.stringify(text)}`, () => {
         assert.equal(findSchemaChange(splitStatements(text)), change);
       });
     }
   }
 
-  it('has open columns when a table says what they are', () => {
+  it('has open columns if they depend on the definition of a table', () => {
     for (const text of [
       ...[
         'select * from t',
@@ -234,8 +234,8 @@ describe('A prepared text', () => {
 
     for (const isPipelined of [false, true]) {
       const how = isPipelined ? 'in one pipeline' : 'one by one';
-      for (const kind of ['a client', 'a borrowed client']) {
-        it(`reads what unprepared ones read behind ${title}, ${how}, on ${kind}`, async () => {
+      for (const kind of ['a client', 'a checked-out client']) {
+        it(`reads the same as an unprepared one after ${title}, ${how}, on ${kind}`, async () => {
           const expected = await withPg(async (pg) => {
             await answersOf(pg, warm, false);
             return answersOf(pg, steps, false);
@@ -256,7 +256,7 @@ describe('A prepared text', () => {
     }
   }
 
-  it('reads it in a batch, behind the statement that makes it, and the old one when that is undone', async () => {
+  it('reads the new table in a batch, after the statement that creates it, and the old one after a rollback', async () => {
     const client = await newClient();
     await answersOf(client, [FIRST, ...new Array(EXECUTIONS).fill(NAMED)], false);
     const make = "create temp table hidden as select 'new'::text as v";
@@ -267,7 +267,7 @@ describe('A prepared text', () => {
     assert.deepEqual((await client.query(NAMED)).rows, [{ v: 'new' }]);
   });
 
-  it('reads it in pool.transaction(), and the old one when that is rolled back', async () => {
+  it('reads the new table in pool.transaction(), and the old one after a rollback', async () => {
     const pool = newPool({ max: 1 });
     for (let i = 0; i < EXECUTIONS; ++i) await pool.query(NAMED);
     await pool
@@ -299,7 +299,7 @@ describe('A prepared text', () => {
     },
     'a batch': (pool) => pool.batch(["create table s1.log as select 'new'::text as v"]),
   })) {
-    it(`reads on each connection what comes to stand first in search_path, by ${how}`, async () => {
+    it(`reads on each connection the new table that is first in search_path, made by ${how}`, async () => {
       await other.query('drop schema if exists s1 cascade');
       await other.query('drop schema if exists s2 cascade');
       await other.query('create schema s1 create table s1.other (a int)');

@@ -1,7 +1,7 @@
 'use strict';
 
-// Where one statement of a text ends and the next one begins. The server has the last word: here is
-// only what it must be told apart for. See several-statements.test.js for the server.
+// Where one statement of a text ends and the next one begins. The server decides in the end:
+// see test/connection/several-statements.test.js.
 
 const assert = require('node:assert/strict');
 const fc = require('fast-check');
@@ -55,7 +55,7 @@ describe('splitStatements()', () => {
     });
   }
 
-  it('finds the statements that were put together, whatever stands in them', async () => {
+  it('finds the statements of a joined text, whatever they contain', async () => {
     const part = fc.constantFrom(
       'select',
       '1',
@@ -89,7 +89,7 @@ describe('splitStatements()', () => {
     );
   });
 
-  it('keeps every statement whole in any text, and never throws', async () => {
+  it('returns parts of the text in order, for any text, and never throws', async () => {
     const piece = fc.constantFrom(
       ...[';', "'", '"', '$$', '$a$', '/*', '*/', '--', '\n', '\\', "e'", 'begin', 'atomic'],
       ...['case', 'end', 'x', ' ', '(', ')', 'é', '1'],
@@ -110,7 +110,7 @@ describe('splitStatements()', () => {
     );
   });
 
-  it('reads a megabyte of each kind of opening in no time', () => {
+  it('splits a megabyte of each opening token', () => {
     for (const piece of ["';", '$a$;', '/*;', '";', '--;', '$;', ';', "e'\\", '/**/;', 'case;']) {
       const text = piece.repeat((1 << 20) / piece.length);
       assert.ok(splitStatements(`select 1; ${text}`).length >= 1);

@@ -1,6 +1,6 @@
 'use strict';
 
-// The tests that nothing is left of what is done many times, for the short form in leaks.test.js and
+// Tests that nothing leaks in many repetitions, for the short form in test/client/leaks.test.js and
 // the long one in long/leaks.test.js. Linux only: they count in /proc.
 
 const assert = require('node:assert/strict');
@@ -31,7 +31,7 @@ function median(samples, key) {
 
 /** @param {Record<'queries' | 'connections' | 'pools' | 'workers' | 'abandoned' | 'forgotten', number>} counts */
 function describeLeaks(counts) {
-  describe('nothing is left', function () {
+  describe('memory, handles and descriptors do not leak', function () {
     this.timeout(PATIENCE_MILLIS);
 
     /** @type {Observer} */
@@ -43,15 +43,15 @@ function describeLeaks(counts) {
     after(() => observer.close());
 
     for (const [scenario, what, bounds] of /** @type {const} */ ([
-      ['queries', 'queries that succeed, fail, are refused and are given up', BOUNDS],
-      ['connections', 'connections, a part of them closed with a query in flight', BOUNDS],
+      ['queries', 'queries that succeed, fail, are refused and are aborted', BOUNDS],
+      ['connections', 'connections, some of them closed with a query in flight', BOUNDS],
       ['pools', 'pools', BOUNDS],
       ['workers', 'worker threads terminated with queries in flight', WORKER_BOUNDS],
-      ['abandoned', 'streams, cursors and COPYs given up in the middle', BOUNDS],
-      ['forgotten', 'clients that the server has ended, and nobody else', BOUNDS],
+      ['abandoned', 'streams, cursors and COPYs abandoned in the middle', BOUNDS],
+      ['forgotten', 'clients closed by the server only, without end()', BOUNDS],
     ])) {
       const count = counts[scenario];
-      it(`of ${count.toLocaleString('en')} ${what}`, async () => {
+      it(`with ${count.toLocaleString('en')} ${what}`, async () => {
         const name = applicationName();
         const { code, signal, stdout, stderr } = await runFixture('leaks.js', {
           args: [scenario, String(count), name],

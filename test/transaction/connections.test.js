@@ -1,7 +1,7 @@
 'use strict';
 
-// transaction() of a pool and of a client: when others are in the way, when the connection is lost,
-// and who may use it meanwhile.
+// transaction() of a pool and of a client: retries after conflicts, lost connections, and who may use
+// the connection meanwhile.
 
 const assert = require('node:assert/strict');
 const {
@@ -72,7 +72,7 @@ describe('transaction()', function () {
       }
     });
 
-    it('which it does not if nobody asked for it', async () => {
+    it('does not run its function again without the option', async () => {
       for (const how of [serializable(), serializable(0)]) {
         const { attempts, outcomes } = await conflict(how);
         assert.equal(attempts, 2);
@@ -113,7 +113,7 @@ describe('transaction()', function () {
 
     const raise = `do $$ begin raise exception 'again' using errcode = '40001'; end $$`;
 
-    it('gives up after so many attempts, with the last error', async () => {
+    it('rejects with the last error after the given number of attempts', async () => {
       let attempts = 0;
       const error = await errorOf(
         pool.transaction(
@@ -129,7 +129,7 @@ describe('transaction()', function () {
       assert.equal(error.outcome, 'not-run');
     });
 
-    it('knows the conflict under what its function makes of it', async () => {
+    it('finds the conflict in the cause of what its function throws', async () => {
       let attempts = 0;
       await pool.transaction(
         async (tx) => {
@@ -145,7 +145,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [2]);
     });
 
-    it('repeats nothing else', async () => {
+    it('does not run its function again after other errors', async () => {
       let attempts = 0;
       const error = await errorOf(
         pool.transaction(
@@ -162,7 +162,7 @@ describe('transaction()', function () {
   });
 
   describe('when the connection is lost', () => {
-    it('before COMMIT was sent, has not run', async () => {
+    it('before COMMIT was sent, is not-run', async () => {
       for (const notice of [true, false]) {
         const error = await errorOf(
           pool.transaction(async (tx) => {
@@ -185,7 +185,7 @@ describe('transaction()', function () {
       assert.deepEqual((await pool.query('select i from t')).rows, []);
     });
 
-    it('during COMMIT, may have run', async () => {
+    it('during COMMIT, has an unknown outcome', async () => {
       // A deferred trigger has COMMIT wait for a lock.
       await table('slow');
       await observer.ask(`create or replace function conduit_test.wait() returns trigger
@@ -208,7 +208,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('slow'), []);
     });
 
-    it('during COMMIT, has not run if a statement was known to have failed', async () => {
+    it('during COMMIT, is not-run if a statement is known to have failed', async () => {
       const proxy = await Proxy.open();
       try {
         const behind = newPool(proxy.options({ connectionString: undefined, max: 1 }));
@@ -232,7 +232,7 @@ describe('transaction()', function () {
       }
     });
 
-    it('after a BEGIN that has failed, it may have run without a transaction', async () => {
+    it('after a BEGIN that has failed, may have run without a transaction', async () => {
       const proxy = await Proxy.open();
       try {
         const behind = newPool(proxy.options({ connectionString: undefined, max: 1 }));
@@ -260,7 +260,7 @@ describe('transaction()', function () {
   });
 
   describe('of a pool', () => {
-    it('has its connection alone, and leaves it to those who wait', async () => {
+    it('has a connection to itself, which then serves the waiting queries', async () => {
       const one = newPool({ max: 1 });
       const order = [];
       /** @type {Promise<any> | undefined} */
@@ -275,7 +275,7 @@ describe('transaction()', function () {
       assert.deepEqual(order, [0, 1, 2, 3, 4, 'query']);
     });
 
-    it('keeps 200 of them and the queries of others apart', async () => {
+    it('does not mix 200 transactions with each other and with the queries of other callers', async () => {
       const five = newPool({ max: 5 });
       await table('account', ', owner int');
       await observer.ask(
@@ -344,7 +344,7 @@ describe('transaction()', function () {
       assert.equal(ran, true);
     });
 
-    it('is finished when the pool ends, and not begun afterwards', async () => {
+    it('is finished before the pool ends, and refused after end()', async () => {
       const go = latch();
       const running = pool.transaction(async (tx) => {
         await insert(tx, 1);
@@ -361,7 +361,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 2]);
     });
 
-    it('gives the connection back clean, whatever became of it', async () => {
+    it('returns a clean connection to the pool, however it ended', async () => {
       const one = newPool({ max: 1 });
       const pid = pidOf(await one.query(PID));
       const bodies = [
@@ -384,14 +384,14 @@ describe('transaction()', function () {
       await one.query('vacuum t');
     });
 
-    it('rejects with what is wrong with its options', async () => {
+    it('rejects when the options of the pool are wrong', async () => {
       const wrong = newPool({ max: 0 });
       assert.ok((await errorOf(wrong.transaction(() => {}))) instanceof OptionError);
     });
   });
 
   describe('of a client', () => {
-    it('leaves the client to its statements, and to one transaction at a time', async () => {
+    it('refuses other queries of the client, and a second transaction, while it is open', async () => {
       const client = await newClient();
       await client.transaction(async (tx) => {
         await insert(tx, 1);
@@ -412,7 +412,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 2, 3]);
     });
 
-    it('is refused while a transaction is open that a statement has begun', async () => {
+    it('is refused while a transaction begun by a statement is open', async () => {
       const client = await newClient();
       await client.query('begin');
       const error = await errorOf(client.transaction((tx) => insert(tx, 1)));
@@ -438,7 +438,7 @@ describe('transaction()', function () {
       assert.match(error.message, /must be unique/);
     });
 
-    it('waits with its first statement for the connection', async () => {
+    it('may be called before the client is connected', async () => {
       const client = new Client(options());
       const connected = client.connect();
       await client.transaction((tx) => insert(tx, 1));
@@ -447,7 +447,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1]);
     });
 
-    it('fails, not run, when the client is ended in it, or was ended before it was connected', async () => {
+    it('is not-run when the client is ended during it, or before it was connected', async () => {
       const client = await newClient();
       const ended = await errorOf(
         client.transaction(async (tx) => {
@@ -466,7 +466,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('is rejected for the loss of the connection, though it was lost in a transaction', async () => {
+    it('is rejected for the lost connection, not for the transaction that was open on it', async () => {
       const client = await newClient();
       const lost = seen(client, 'end');
       await client.query('begin');
@@ -477,7 +477,7 @@ describe('transaction()', function () {
       assert.equal(error.outcome, 'not-run');
     });
 
-    it('is rolled back when the client is released in it, and sends nothing more', async () => {
+    it('is rolled back when the client is released during it, and sends nothing more', async () => {
       const one = newPool({ max: 1 });
       const client = await one.connect();
       const released = latch();
@@ -492,7 +492,7 @@ describe('transaction()', function () {
         }),
       );
       await released.opened;
-      // The next borrower has the same client, and a transaction of his own.
+      // The next caller checks out the same client, and has a transaction of their own.
       const next = await one.connect();
       assert.equal(next, client);
       await next.transaction(async (tx) => {
@@ -507,7 +507,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [3, 4]);
     });
 
-    it('is rolled back when the client is released in a failed one', async () => {
+    it('is rolled back when the client is released after one of its statements failed', async () => {
       const one = newPool({ max: 1 });
       const client = await one.connect();
       const error = await errorOf(
@@ -522,7 +522,7 @@ describe('transaction()', function () {
       assert.deepEqual(rows, [{ pid: client.processID, n: 0 }]);
     });
 
-    it('counts when the client is released behind its COMMIT', async () => {
+    it('is committed when the client is released after COMMIT was sent', async () => {
       const one = newPool({ max: 1 });
       const client = await one.connect();
       const committed = client.transaction((tx) => {

@@ -1,7 +1,7 @@
 'use strict';
 
-// What the driver knows of a session's transaction while statements are in flight that nobody awaits: it
-// guards streams and transaction() by it. An exclusive client of `pg` is the oracle.
+// The transaction status that the driver assumes while statements are in flight that are not awaited: streams and
+// transaction() rely on it. An exclusive client of `pg` is the oracle.
 
 const assert = require('node:assert/strict');
 const fc = require('fast-check');
@@ -90,12 +90,12 @@ const ACTIONS = [
 ];
 const WAIT = { name: 'wait', ours: undefined, theirs: [] };
 
-describe('While statements are in flight, the transaction', function () {
+describe('While statements are in flight, transaction()', function () {
   this.timeout(120000);
 
   const { numbers, observer } = useTransactions();
 
-  it('is what it is on an exclusive client of pg, whatever is sent', async () => {
+  it('is refused exactly where an exclusive client of pg has an open transaction', async () => {
     const oracle = new pg.Client({
       connectionString: connectionString(),
       options: '-c search_path=conduit_test,public',
@@ -149,7 +149,7 @@ describe('While statements are in flight, the transaction', function () {
   });
 
   // As it was found: SET has the prepared statements closed, and their Closes hide the status.
-  it('is not taken for open behind SET and a stream', async () => {
+  it('is not refused behind SET and a stream', async () => {
     for (let i = 0; i < 40; ++i) {
       const client = await newClient({ prepareThreshold: 1 });
       await client.query('select 1 as a');
@@ -164,7 +164,7 @@ describe('While statements are in flight, the transaction', function () {
     }
   });
 
-  it('begun by a statement that nobody has awaited refuses transaction()', async () => {
+  it('is refused behind a BEGIN that was not awaited', async () => {
     const client = await newClient();
     client.query('begin');
     client.query('insert into t values (1)');
@@ -177,7 +177,7 @@ describe('While statements are in flight, the transaction', function () {
     assert.equal(await client.transaction(() => 'run'), 'run');
   });
 
-  it('begun by a statement that a cancel holds back refuses transaction()', async () => {
+  it('is refused behind a BEGIN that waits for a cancel request', async () => {
     for (let i = 0; i < 20; ++i) {
       const client = await newClient();
       const cursor = client.cursor(ROWS);
@@ -190,7 +190,7 @@ describe('While statements are in flight, the transaction', function () {
     }
   });
 
-  it('waits for nothing where no statement can have begun one', async () => {
+  it('does not wait where no statement can have begun a transaction', async () => {
     const client = await newClient();
     const slow = client.query('select pg_sleep(0.2)');
     let isCalled = false;
@@ -202,7 +202,7 @@ describe('While statements are in flight, the transaction', function () {
     await Promise.all([slow, run]);
   });
 
-  it('of a client that is released while it is looked for is not begun', async () => {
+  it('is not begun when the client is released while the status is unknown', async () => {
     const pool = newPool({ max: 1 });
     const client = await pool.connect();
     client.query('begin');

@@ -1,6 +1,6 @@
 'use strict';
 
-// Streams, cursors and COPY inside transaction(): a part of it, broken off without harm to it, and
+// Streams, cursors and COPY inside transaction(): part of it, may be left early without failing it, and
 // never two at a time.
 
 const assert = require('node:assert/strict');
@@ -41,7 +41,7 @@ describe('In a transaction()', function () {
     return stream.rowCount;
   }
 
-  it('rows come as they are, with what the transaction has written', async () => {
+  it('streams and cursors read what the transaction has written', async () => {
     await fill(3);
     const text = 'select i from t where i > $1 order by i';
     const [streamed, read] = await pool.transaction(async (tx) => {
@@ -58,7 +58,7 @@ describe('In a transaction()', function () {
     assert.deepEqual(await numbers('t'), [1, 2, 3, 4, 5]);
   });
 
-  it('COPY goes and comes, and is undone with it', async () => {
+  it('COPY works in both directions, and is rolled back with it', async () => {
     await pool.transaction(async (tx) => {
       insert(tx, 1);
       assert.equal(await write(tx.copyFrom('copy t from stdin'), '2\n3\n'), 2);
@@ -116,7 +116,7 @@ describe('In a transaction()', function () {
       },
     ],
     [
-      'an INSERT that is left, which is undone,',
+      'an INSERT that is left, and rolled back,',
       async (tx) => {
         const text =
           "insert into t select n from generate_series(1, 500000) as n returning i, repeat('x', 100)";
@@ -124,7 +124,7 @@ describe('In a transaction()', function () {
       },
     ],
   ]) {
-    it(`${what} does it no harm`, async () => {
+    it(`${what} does not fail it`, async () => {
       const values = await pool.transaction(async (tx) => {
         await insert(tx, 1);
         const pid = pidOf(await tx.query(PID));
@@ -146,7 +146,7 @@ describe('In a transaction()', function () {
     });
   }
 
-  it('a stream that is left takes the time of a slow network for what is on its way', async () => {
+  it('a stream that is left waits for rows already in transit, however slow the network', async () => {
     const proxy = await Proxy.open();
     const slow = newPool(proxy.options({ max: 1 }));
     try {
@@ -163,7 +163,7 @@ describe('In a transaction()', function () {
     }
   });
 
-  it('a stream that is left where the server cannot be asked to stop does not wait for its rows', async function () {
+  it('a stream that is left does not wait for its rows if the cancel request does not arrive', async function () {
     // Far less than the rows may take where it is asked.
     this.timeout(10_000);
     const CANCEL_REQUEST = Buffer.from([0x04, 0xd2, 0x16, 0x2e]);
@@ -187,7 +187,7 @@ describe('In a transaction()', function () {
     }
   });
 
-  it('that was begun by hand what is left early does no harm either', async () => {
+  it('a stream that is left does not fail a transaction begun by a BEGIN statement either', async () => {
     const client = await pool.connect();
     await client.query('begin');
     await client.query('insert into t values (1)');
@@ -212,7 +212,7 @@ describe('In a transaction()', function () {
     client.release();
   });
 
-  it('an error of a stream or a COPY fails it, unless it has a savepoint', async () => {
+  it('an error of a stream or COPY fails it, unless there is a savepoint', async () => {
     for (const use of [
       (tx) => take(tx.stream('select 100 / (5000 - i) as i from generate_series(1, 10000) as i')),
       (tx) => tx.cursor('select nothing').read(1),
@@ -237,7 +237,7 @@ describe('In a transaction()', function () {
     }
   });
 
-  it('nothing else is taken while one is open, since it might wait for ever', async () => {
+  it('other statements are refused while a stream, cursor or COPY is open', async () => {
     for (const open of [
       (tx) => tx.stream(HUGE, ['x']),
       (tx) => tx.cursor(HUGE, ['x']),
@@ -270,7 +270,7 @@ describe('In a transaction()', function () {
     assert.deepEqual(await numbers('t'), []);
   });
 
-  it('one that is open at its end is ended, and all is rolled back', async () => {
+  it('a stream, cursor or COPY still open at its end is aborted, and everything is rolled back', async () => {
     for (const open of [
       (tx) => take(tx.stream(HUGE, ['x'])),
       (tx) => tx.cursor(HUGE, ['x']).read(1e7),
@@ -291,7 +291,7 @@ describe('In a transaction()', function () {
     }
   });
 
-  it('a COPY FROM that was ended and not awaited is a part of it', async () => {
+  it('a COPY FROM that was ended but not awaited is part of it', async () => {
     await pool.transaction((tx) => {
       tx.copyFrom('copy t from stdin').end('1\n');
       insert(tx, 2);
@@ -299,7 +299,7 @@ describe('In a transaction()', function () {
     assert.deepEqual(await numbers('t'), [1, 2]);
   });
 
-  it('a stream is refused when it has ended', async () => {
+  it('a stream is refused after the end of the transaction', async () => {
     let late;
     await pool.transaction((tx) => {
       late = tx;
@@ -308,7 +308,7 @@ describe('In a transaction()', function () {
     assertEnded(await errorOf(late.copyRows('t', ['i'], [[1]])));
   });
 
-  it('a client that is released meanwhile ends them', async () => {
+  it('releasing the client aborts a stream', async () => {
     const client = await pool.connect();
     let reading;
     const ended = errorOf(
@@ -326,7 +326,7 @@ describe('In a transaction()', function () {
     assert.deepEqual((await pool.query('select 1 as one')).rows, [{ one: 1 }]);
   });
 
-  it('the loss of the connection ends them', async () => {
+  it('losing the connection fails a stream', async () => {
     let read;
     const error = await errorOf(
       pool.transaction(async (tx) => {

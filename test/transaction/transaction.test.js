@@ -1,7 +1,7 @@
 'use strict';
 
 // transaction(): what travels together, what is committed and what is rolled back, savepoints, and
-// what is refused. Retries and lost connections stand in transaction-connections.test.js.
+// what is refused. Retries and lost connections are in connections.test.js.
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -41,7 +41,7 @@ describe('transaction()', function () {
       assert.equal(await pool.transaction(() => 'no promise'), 'no promise');
     });
 
-    it('nothing before its end', async () => {
+    it('nothing before its function is done', async () => {
       await pool.transaction(async (tx) => {
         await insert(tx, 1);
         assert.deepEqual(await numbers('t'), []);
@@ -50,7 +50,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1]);
     });
 
-    it('statements that nobody awaited', async () => {
+    it('statements that were not awaited', async () => {
       await pool.transaction((tx) => {
         insert(tx, 1);
         tx.query('select pg_sleep(0.02)');
@@ -59,7 +59,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 2]);
     });
 
-    it('a batch in it with SET LOCAL or LOCK, but not with what ends it', async () => {
+    it('a batch in it with SET LOCAL or LOCK, but not with a statement that ends it', async () => {
       const lines = await pool.transaction(async (tx) => {
         const [, , { rows }] = await tx.batch([
           "set local work_mem = '1234kB'",
@@ -112,7 +112,7 @@ describe('transaction()', function () {
       return { flushes: after.flushes - before.flushes, queries: after.queries - before.queries };
     };
 
-    it('sends BEGIN in the flush of its first statement, and COMMIT at once', async () => {
+    it('sends BEGIN in the flush of its first statement, and COMMIT in a flush of its own', async () => {
       const client = await newClient();
       const one = await measure(client, () =>
         client.transaction((tx) => tx.query('insert into t values (1)')),
@@ -127,7 +127,7 @@ describe('transaction()', function () {
       assert.deepEqual(transfer, { flushes: 3, queries: 4 });
     });
 
-    it('needs one flush more than the statements that travel together', async () => {
+    it('needs one flush for statements sent together, and one for COMMIT if they are awaited', async () => {
       const client = await newClient();
       const awaited = await measure(client, () =>
         client.transaction((tx) => Promise.all([insert(tx, 1), insert(tx, 2), insert(tx, 3)])),
@@ -141,7 +141,7 @@ describe('transaction()', function () {
       assert.deepEqual(unawaited, { flushes: 1, queries: 5 });
     });
 
-    it('sends SAVEPOINT with the first statement behind it, and RELEASE with the next one', async () => {
+    it('sends SAVEPOINT with the first statement after it, and RELEASE with the next one', async () => {
       const client = await newClient();
       const counts = await measure(client, () =>
         client.transaction(async (tx) => {
@@ -188,7 +188,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('behind what is in flight when its function throws', async () => {
+    it('after the statements in flight when its function throws', async () => {
       const client = await newClient();
       const order = [];
       const error = await errorOf(
@@ -217,7 +217,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('when one of several that travel together fails, with the first error as a cause', async () => {
+    it('when one of several statements in one flush fails, with the first error as the cause', async () => {
       const outcomes = await pool
         .transaction(async (tx) => {
           const all = await Promise.allSettled([
@@ -268,7 +268,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('when nobody awaited a statement that fails, without an unhandled rejection', async () => {
+    it('when a statement that was not awaited fails, without an unhandled rejection', async () => {
       const unhandled = [];
       const note = (reason) => unhandled.push(reason);
       process.on('unhandledRejection', note);
@@ -290,11 +290,11 @@ describe('transaction()', function () {
     });
 
     for (const [what, text, values] of [
-      ['a value', 'insert into t values ($1)', [() => {}]],
+      ['an invalid value', 'insert into t values ($1)', [() => {}]],
       ['a NUL character', 'insert into t values ($1)', ['\0']],
-      ['a text', undefined, []],
+      ['an invalid text', undefined, []],
     ]) {
-      it(`when a statement cannot be sent for ${what}, though nobody awaited it`, async () => {
+      it(`when a statement cannot be sent because of ${what}, even if it was not awaited`, async () => {
         const error = await errorOf(
           pool.transaction((tx) => {
             insert(tx, 1);
@@ -322,7 +322,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('not for the sake of a value that cannot be read', async () => {
+    it('but not because of a result that cannot be parsed', async () => {
       const narrow = newPool({ max: 1, int8: 'number' });
       await narrow.transaction(async (tx) => {
         await insert(tx, 1);
@@ -350,7 +350,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('once'), []);
     });
 
-    it('what an abandoned statement leaves, and the connection serves others', async () => {
+    it('when a statement in it is aborted, and the connection serves other queries', async () => {
       const one = newPool({ max: 1 });
       const signal = AbortSignal.timeout(20);
       const error = await errorOf(
@@ -365,7 +365,7 @@ describe('transaction()', function () {
     });
   });
 
-  describe('inside another one is a savepoint', () => {
+  describe('inside another transaction() is a savepoint', () => {
     it('whose work is committed with the rest', async () => {
       const value = await pool.transaction(async (tx) => {
         await insert(tx, 1);
@@ -381,7 +381,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 2, 3, 4]);
     });
 
-    it('which alone is undone when it fails', async () => {
+    it('which alone is rolled back when it fails', async () => {
       await pool.transaction(async (tx) => {
         await insert(tx, 1);
         const mine = new Error('mine');
@@ -403,7 +403,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 3, 4, 5, 6]);
     });
 
-    it('which is undone when an error in it was swallowed, or nobody awaited it', async () => {
+    it('which is rolled back when an error in it was swallowed or not awaited', async () => {
       await pool.transaction(async (tx) => {
         await insert(tx, 1);
         const swallowed = await errorOf(
@@ -431,7 +431,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), [1, 4, 5]);
     });
 
-    it('with a name of its own, however many there are', async () => {
+    it('with a name of its own', async () => {
       await pool.transaction(async (tx) => {
         for (let i = 0; i < 20; ++i) {
           await tx
@@ -448,7 +448,7 @@ describe('transaction()', function () {
       );
     });
 
-    it('and the outer one takes nothing while it is open', async () => {
+    it('and the outer one refuses statements while it is open', async () => {
       for (const disturb of [
         (tx) => tx.query('select 1'),
         (tx) => tx.batch(['select 1']),
@@ -470,7 +470,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('so that two of them side by side are refused', async () => {
+    it('and two of them at the same time are refused', async () => {
       const error = await errorOf(
         pool.transaction((tx) =>
           Promise.all([
@@ -487,7 +487,7 @@ describe('transaction()', function () {
       assert.deepEqual((await pool.query('select i from t')).rows, []);
     });
 
-    it('and when nobody awaited it, all is rolled back', async () => {
+    it('and if it is not awaited, everything is rolled back', async () => {
       let inside;
       const error = await errorOf(
         pool.transaction(async (tx) => {
@@ -515,7 +515,7 @@ describe('transaction()', function () {
   });
 
   describe('refuses', () => {
-    it('the statements that would end or split it, by name', async () => {
+    it('statements that would end or split it', async () => {
       for (const text of [
         'begin',
         'START TRANSACTION',
@@ -541,7 +541,7 @@ describe('transaction()', function () {
       assert.deepEqual(await numbers('t'), []);
     });
 
-    it('but not the others that need a transaction', async () => {
+    it('none of the other statements that need a transaction', async () => {
       await pool.transaction(async (tx) => {
         await tx.query('set transaction isolation level serializable');
         await tx.query("set local work_mem = '123kB'");
@@ -554,7 +554,7 @@ describe('transaction()', function () {
       });
     });
 
-    it('whatever comes after its end', async () => {
+    it('everything after its end', async () => {
       let kept;
       await pool.transaction(async (tx) => {
         kept = tx;
@@ -613,7 +613,7 @@ describe('transaction()', function () {
       ],
       [{ readOnly: false, deferrable: false, retry: undefined }, 'read committed', 'off', 'off'],
     ]) {
-      it(`${JSON.stringify(given)}, and the server obeys`, async () => {
+      it(`${JSON.stringify(given)}, and the server applies them`, async () => {
         const seen = await pool.transaction(async (tx) => {
           const { rows } = await tx.query(
             "select current_setting('transaction_isolation') as level, " +
