@@ -1,8 +1,8 @@
 'use strict';
 
 // Takes the answers of one connection: a query whose Sync has come is settled, or sent again if it
-// certainly did not run. Owned by connection.js, which handles queries that get no answer and the
-// state of the connection itself.
+// certainly did not run. Owned by connection.js. What gets no answer because the connection ends is
+// settled by lifecycle.js.
 
 const { afterDelivery, callApart, ConnectionError, DatabaseError } = require('../base');
 const { outcome } = require('../query');
