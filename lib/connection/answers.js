@@ -1,12 +1,18 @@
 'use strict';
 
 // Takes the answers of one connection: a query whose Sync has come is settled, or sent again if it
-// certainly did not run. Owned by connection.js, which handles queries that get no answer and the
-// state of the connection itself.
+// certainly did not run. Owned by connection.js. What gets no answer because the connection ends is
+// settled by lifecycle.js.
 
-const { afterDelivery, ConnectionError, DatabaseError } = require('../base');
+const { afterDelivery, callApart, ConnectionError, DatabaseError } = require('../base');
 const { outcome } = require('../query');
-const { lostError, mismatchError, openTransactionError, poisonedError } = require('./errors');
+const {
+  faultError,
+  lostError,
+  mismatchError,
+  openTransactionError,
+  poisonedError,
+} = require('./errors');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -231,6 +237,18 @@ class Answers {
       this.#owner.onLost(poison());
       connection.destroy();
     });
+  }
+
+  /**
+   * The driver failed to process an event, and what it said is lost.
+   * @param {unknown} cause
+   * @param {readonly any[]} entries that the event was for
+   */
+  onFault(cause, entries) {
+    const error = () => faultError(cause);
+    this.distrust(error);
+    const queries = entries.flatMap((entry) => entry.members ?? entry);
+    for (const query of queries) callApart(() => query.reject?.(error()));
   }
 
   /** @param {Query} query @param {number} transactionStatus */

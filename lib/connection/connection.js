@@ -3,32 +3,22 @@
 // One connection: accepts queries, keeps track of what is in flight, and settles it. The native
 // Pipeline owns the order; here queries are known by their slots. Made by client.js.
 
-const {
-  afterDelivery,
-  callApart,
-  DatabaseError,
-  isFatal,
-  lock,
-  StatementRefusedError,
-} = require('../base');
-const { addConnection, binding, newConnectionId, removeConnection } = require('../native');
-const { findUnsendable, membersOf, outcome, traceConnect } = require('../query');
+const { afterDelivery, DatabaseError, isFatal, lock, StatementRefusedError } = require('../base');
+const { binding, newConnectionId, removeConnection } = require('../native');
+const { findUnsendable, outcome } = require('../query');
 const { Answers } = require('./answers');
 const { Canceller } = require('./canceller');
-const { EndReason } = require('./end-reason');
-const { copyAmongError, faultError, silentError, terminatedError } = require('./errors');
-const { Handshake } = require('./handshake');
+const { copyAmongError, silentError } = require('./errors');
+const { Lifecycle } = require('./lifecycle');
 const { ConnectionLoad } = require('./load');
 const { Outbox } = require('./outbox');
 const { OwnDeadline } = require('./own-statements');
 const { SessionState } = require('./session-state');
-const { StandIn } = require('./stand-in');
 const { Unwanted } = require('./unwanted');
 
 /**
  * @typedef {import('../query').Query} Query
  * @typedef {import('../query').Batch} Batch
- * @typedef {import('../base').QueryAbortedError} QueryAbortedError
  *
  * What a connection reports to the object that made it.
  * @typedef {object} Owner
@@ -45,8 +35,6 @@ const { Unwanted } = require('./unwanted');
  */
 
 class Connection {
-  /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
-  state = 'new';
   load = new ConnectionLoad();
   /** Whether several callers share it: statements that change the session are refused then. */
   isShared = false;
@@ -55,23 +43,13 @@ class Connection {
   /** Queries that were settled since it was connected. */
   settled = 0;
 
-  #settings;
   #owner;
   #registry;
   /** @type {import('../native').NativeConnection} */
   #native;
-  /** @type {Handshake | undefined} */
-  #handshake = undefined;
-  #isLoopRef = true;
-  /** @type {StandIn | undefined} */
-  #standIn = undefined;
-  #endReason = new EndReason();
   #outbox;
+  #lifecycle;
   #unwanted;
-  /** @type {(() => void)[]} */
-  #idleWaiters = [];
-  /** @type {(() => void)[]} */
-  #whenClosed = [];
 
   /**
    * @param {import('../options').Settings} settings
@@ -79,7 +57,6 @@ class Connection {
    * @param {Owner} owner
    */
   constructor(settings, registry, owner) {
-    this.#settings = settings;
     this.#registry = registry;
     this.#owner = owner;
     this.id = newConnectionId();
@@ -89,13 +66,18 @@ class Connection {
       this,
       () => this.#native.head(),
       settings.query_timeout,
-      (text, millis) => this.#endSilent(silentError(text, millis)),
+      (text, millis) => this.#lifecycle.endSilent(silentError(text, millis)),
     );
     this.session = new SessionState(this, () => this.#outbox.learnTransactionStatus());
     this.#outbox = new Outbox(this, settings, registry);
+    this.#lifecycle = new Lifecycle(this, this.#native, this.#outbox, owner, settings);
     this.canceller = new Canceller(this, this.#native, this.#outbox);
     this.#unwanted = new Unwanted(this, this.#outbox);
     this.answers = new Answers(this, this.#outbox, owner);
+  }
+
+  get state() {
+    return this.#lifecycle.state;
   }
 
   counters() {
@@ -113,7 +95,7 @@ class Connection {
 
   /** Whether it could not be made, or was lost. */
   get hasFailed() {
-    return this.#endReason.failure !== undefined;
+    return this.#lifecycle.endReason.failure !== undefined;
   }
 
   /** Queries that were submitted and not settled. */
@@ -128,9 +110,7 @@ class Connection {
 
   /** @param {boolean} ref whether the connection keeps the process alive */
   setLoopRef(ref) {
-    this.#isLoopRef = ref;
-    this.#native.setLoopRef(ref);
-    this.#standIn?.show(ref);
+    this.#lifecycle.setLoopRef(ref);
   }
 
   // --- Connecting -----------------------------------------------------------
@@ -139,35 +119,16 @@ class Connection {
    * @returns {Promise<void>}
    * @throws {ConnectionError | DatabaseError}
    */
-  async connect() {
-    this.state = 'connecting';
-    addConnection(this);
-    this.#handshake = new Handshake(this.#native, this.#settings);
-    try {
-      const { done } = this.#handshake;
-      await traceConnect(this.#settings, () => done);
-    } catch (error) {
-      this.#endReason.failure = /** @type {Error} */ (error);
-      this.#close();
-      throw error;
-    }
+  connect() {
+    return this.#lifecycle.connect();
   }
 
   /** @param {number} processID @param {number} serverVersion */
   onConnected(processID, serverVersion) {
     this.processID = processID;
     this.serverVersion = serverVersion;
-    this.state = 'ready';
     this.load.headSince = performance.now();
-    this.#handshake?.succeed();
-    afterDelivery(() => {
-      if (this.state !== 'closed') {
-        this.#standIn = new StandIn(this.#native.socketFamily());
-        this.#standIn.show(this.#isLoopRef);
-      }
-      this.#outbox.formats.begin();
-      this.#outbox.sendHeld();
-    });
+    this.#lifecycle.onConnected();
   }
 
   /** @param {number} millis */
@@ -177,7 +138,7 @@ class Connection {
 
   /** @param {string} message */
   onConnectFailed(message) {
-    this.#handshake?.fail(message);
+    this.#lifecycle.onConnectFailed(message);
   }
 
   // --- Queries --------------------------------------------------------------
@@ -192,8 +153,8 @@ class Connection {
       this.#whenUnlocked(() => query.isSettled || this.submit(query));
       return;
     }
-    if (!this.#isOpen) {
-      query.reject(this.#endReason.closedError());
+    if (!this.#lifecycle.isOpen) {
+      query.reject(this.#lifecycle.endReason.closedError());
       return;
     }
     if (query.isOwn) {
@@ -249,6 +210,16 @@ class Connection {
     return message === undefined ? this.#native.endCopy() : this.#native.endCopy(message);
   }
 
+  /** @param {boolean} reading false makes the server stop, by back-pressure */
+  setReading(reading) {
+    if (this.state !== 'closed') this.#native.setReading(reading);
+  }
+
+  /** @param {Uint8Array} data */
+  putCopyData(data) {
+    return this.#native.putCopyData(data);
+  }
+
   /**
    * Sends all of a batch, or rejects it.
    * @param {Batch} batch
@@ -260,8 +231,8 @@ class Connection {
       return;
     }
     for (const query of batch.members) query.connection = this;
-    if (!this.#isOpen) {
-      batch.reject(this.#endReason.closedError());
+    if (!this.#lifecycle.isOpen) {
+      batch.reject(this.#lifecycle.endReason.closedError());
     } else if (batch.members.length > 0 && batch.admit(this.#registry, this.isShared)) {
       for (const query of batch.members) this.#expect(query);
       this.#outbox.submitBatch(batch);
@@ -272,11 +243,6 @@ class Connection {
   #expect({ info }) {
     ++info.uses;
     this.session.expect(info);
-  }
-
-  /** Whether it accepts queries; those submitted before it is connected wait until it is. */
-  get #isOpen() {
-    return this.state === 'ready' || this.state === 'connecting' || this.state === 'new';
   }
 
   /** @param {() => void} write writes a statement of the driver's own, which no caller waits for */
@@ -293,7 +259,7 @@ class Connection {
     this.afterSettling();
   }
 
-  // --- Cancelling -------------------------------------------------------------
+  // --- Cancelling and closing -------------------------------------------------
 
   /**
    * Cancels what runs now, if anything does.
@@ -310,20 +276,9 @@ class Connection {
   async whenQuiet() {
     while (this.state !== 'closed') {
       if (this.canceller.current !== undefined) await this.canceller.current.done;
-      else if (this.inFlight > 0) await this.#whenIdle();
+      else if (this.inFlight > 0) await this.load.whenIdle();
       else return;
     }
-  }
-
-  /** @returns {Promise<void>} */
-  #whenIdle() {
-    return new Promise((resolve) => {
-      this.#idleWaiters.push(resolve);
-    });
-  }
-
-  #tellIdle() {
-    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /** @param {boolean} ok */
@@ -334,21 +289,28 @@ class Connection {
   /**
    * The caller no longer waits for it.
    * @param {Query | Batch} work
-   * @param {QueryAbortedError} reason
+   * @param {import('../base').QueryAbortedError} reason
    */
   giveUp(work, reason) {
     if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.giveUp(work, reason));
     else this.#unwanted.giveUp(work, reason);
   }
 
-  /** @param {boolean} reading false makes the server stop, by back-pressure */
-  setReading(reading) {
-    if (this.state !== 'closed') this.#native.setReading(reading);
+  /**
+   * Finishes what is in flight, then closes.
+   * @returns {Promise<void>}
+   */
+  end() {
+    return lock.isHeld ? this.#whenUnlocked(() => this.end()) : this.#lifecycle.end();
   }
 
-  /** @param {Uint8Array} data */
-  putCopyData(data) {
-    return this.#native.putCopyData(data);
+  /**
+   * Closes now. What is in flight is rejected; its outcome is 'unknown', unless it certainly did
+   * not begin.
+   */
+  destroy() {
+    if (lock.isHeld) this.#whenUnlocked(() => this.destroy());
+    else this.#lifecycle.destroy();
   }
 
   /**
@@ -364,18 +326,6 @@ class Connection {
     });
   }
 
-  /**
-   * An event of this connection could not be processed, and what it said is lost.
-   * @param {unknown} cause
-   * @param {readonly any[]} entries that the event was for
-   */
-  onFault(cause, entries) {
-    const error = () => faultError(cause);
-    this.answers.distrust(error);
-    const queries = entries.flatMap((entry) => entry.members ?? entry);
-    for (const query of queries) callApart(() => query.reject?.(error()));
-  }
-
   // --- Loss, notices and notifications ----------------------------------------
 
   /**
@@ -385,7 +335,7 @@ class Connection {
    */
   onNotSent(query, told = 'not-run') {
     this.forget(query);
-    const error = this.#endReason.unsentError();
+    const error = this.#lifecycle.endReason.unsentError();
     outcome.restrict(error, told);
     query.reject(error);
     this.#owner.onSettled();
@@ -396,46 +346,32 @@ class Connection {
    * @param {Query[]} queries that were in flight
    */
   onLost(message, queries) {
-    const wasEnding = this.#wasWanted;
-    // The server may have sent its last error as the answer to a query.
-    const cause = this.#endReason.lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
-    for (const query of queries) {
-      this.forget(query);
-      query.reject(
-        this.answers.poison !== undefined
-          ? this.answers.poison()
-          : this.#endReason.lostError(
-              query,
-              message,
-              query.error ?? cause,
-              outcome.ofLost(query),
-              wasEnding,
-            ),
-      );
-    }
-    // With nothing in flight, the server's last error was for the connection itself.
-    const told =
-      queries.length === 0 ? { wasFatal: !wasEnding, error: this.#endReason.lastFatal } : {};
-    this.#endReason.failure ??= this.#endReason.lostError(
-      told,
-      message,
-      cause,
-      'not-run',
-      wasEnding,
-    );
-    this.#close(wasEnding ? undefined : this.#endReason.failure);
+    this.#lifecycle.onLost(message, queries);
   }
 
-  /** Whether this side has closed it, or is about to. */
-  get #wasWanted() {
-    return (
-      (this.state === 'ending' || this.state === 'closed') && this.#endReason.silence === undefined
-    );
+  /**
+   * An event of this connection could not be processed, and what it said is lost.
+   * @param {unknown} cause
+   * @param {readonly any[]} entries that the event was for
+   */
+  onFault(cause, entries) {
+    this.answers.onFault(cause, entries);
+  }
+
+  /** Everything in it ends with it. */
+  onClosed() {
+    this.session.end();
+    this.#outbox.statements.lost();
+    removeConnection(this);
+    this.#unwanted.stop();
+    this.ownDeadline.stop();
+    this.canceller.end();
+    this.load.tellIdle();
   }
 
   /** @param {Readonly<Record<string, string>>} fields */
   onNotice(fields) {
-    if (isFatal(fields)) this.#endReason.lastFatal = new DatabaseError(fields);
+    if (isFatal(fields)) this.#lifecycle.endReason.lastFatal = new DatabaseError(fields);
     else this.#owner.onNotice(fields);
   }
 
@@ -459,102 +395,10 @@ class Connection {
     if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
     this.canceller.advance();
     if (this.inFlight === 0) {
-      if (this.state === 'ending') afterDelivery(() => this.#finish());
-      if (this.#idleWaiters.length > 0) this.#tellIdle();
+      this.#lifecycle.onIdle();
+      this.load.tellIdle();
     }
     this.#owner.onSettled();
-  }
-
-  /** @param {Query | Batch} work that was still held back when the connection closed */
-  #returnUnsent(work) {
-    for (const query of membersOf(work)) this.forget(query);
-    if (!this.isShared || this.#owner.onUnsent?.(work) !== true) {
-      work.reject(this.#endReason.unsentError());
-    }
-  }
-
-  // --- Closing --------------------------------------------------------------
-
-  /**
-   * Finishes what is in flight, then closes.
-   * @returns {Promise<void>}
-   */
-  end() {
-    if (lock.isHeld) return this.#whenUnlocked(() => this.end());
-    if (this.state === 'closed') return Promise.resolve();
-    const closed = new Promise((resolve) => {
-      this.#whenClosed.push(() => resolve(undefined));
-    });
-    if (this.state === 'connecting') {
-      this.#handshake?.fail(terminatedError());
-      this.#close();
-    } else if (this.state === 'new') {
-      this.#close();
-    } else {
-      this.state = 'ending';
-      this.#finish();
-    }
-    return /** @type {Promise<void>} */ (closed);
-  }
-
-  /**
-   * Closes now. What is in flight is rejected; its outcome is 'unknown', unless it certainly did
-   * not begin.
-   */
-  destroy() {
-    if (lock.isHeld) {
-      this.#whenUnlocked(() => this.destroy());
-      return;
-    }
-    if (this.state === 'closed') return;
-    if (this.state === 'connecting') {
-      this.#handshake?.fail(terminatedError());
-      this.#close();
-      return;
-    }
-    this.state = 'ending';
-    // What was not sent yet may go to another connection.
-    this.#outbox.block();
-    this.#native.close();
-    if (this.inFlight === 0) this.#close();
-  }
-
-  /** @param {Error} silence */
-  #endSilent(silence) {
-    if (this.state === 'closed') return;
-    this.#endReason.silence = silence;
-    this.state = 'ending';
-    this.ownDeadline.stop();
-    // What is in flight is settled by the loss that this reports.
-    this.#native.close();
-    if (this.inFlight > 0) return;
-    this.#endReason.failure ??= silence;
-    this.#close(silence);
-  }
-
-  #finish() {
-    if (this.inFlight > 0 || this.state !== 'ending') return;
-    this.#native.close();
-    this.#close();
-  }
-
-  /** @param {Error} [lost] the reason, if this side did not close it */
-  #close(lost) {
-    if (this.state === 'closed') return;
-    this.state = 'closed';
-    this.#standIn?.show(false);
-    this.session.end();
-    this.#native.close();
-    this.#outbox.statements.lost();
-    removeConnection(this);
-    this.#unwanted.stop();
-    this.ownDeadline.stop();
-    for (const work of this.#outbox.clear()) this.#returnUnsent(work);
-    this.canceller.end();
-    if (lost !== undefined) this.#owner.onLost(lost);
-    this.#owner.onClosed();
-    this.#tellIdle();
-    for (const callback of this.#whenClosed.splice(0)) callback();
   }
 }
 

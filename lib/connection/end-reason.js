@@ -1,7 +1,7 @@
 'use strict';
 
 // Why a connection was closed, and the errors that say so: for queries in flight, for queries that
-// were not sent, and for those submitted later. Owned by connection.js.
+// were not sent, and for those submitted later. Owned by lifecycle.js.
 
 const { copyError, DatabaseError } = require('../base');
 const { closedError, endedByServerError, lostError } = require('./errors');

@@ -2,7 +2,7 @@
 
 // The errors of connections that could not be made, or are lost. libpq reports a failed attempt as
 // one text, which is taken apart here; the addon asks for verbose messages, so that the text has
-// the server's SQLSTATE. Used by connection.js, handshake.js and the pool.
+// the server's SQLSTATE. Used in this folder and by the pool.
 
 const os = require('node:os');
 const {

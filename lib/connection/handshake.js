@@ -1,7 +1,7 @@
 'use strict';
 
 // The steps from settings to a connection: resolves the names, calls the password function and
-// starts libpq, with a time limit for all of it. Used by connection.js, which passes on what the
+// starts libpq, with a time limit for all of it. Used by lifecycle.js, which passes on what the
 // addon reports.
 
 const { CallSite, Deferred, TimeLimit, toFailure } = require('../base');

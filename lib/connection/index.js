@@ -2,7 +2,8 @@
 
 // One connection to the server: accepts queries, decides what is sent and when (outbox.js,
 // sync-groups.js), which prepared statement a query executes (prepared-statements.js), what becomes
-// of queries that are answered (answers.js), and how the connection is made, cancelled and closed.
+// of queries that are answered (answers.js), and how the connection is made and closed (lifecycle.js)
+// and what it runs is cancelled (canceller.js).
 
 const { Catalog } = require('./catalog');
 const { Connection } = require('./connection');

@@ -48,6 +48,8 @@ class ConnectionLoad {
   #slow = 0;
   #held = 0;
   #heldMillis = 0;
+  /** @type {(() => void)[]} */
+  #idleWaiters = [];
 
   /** @param {Query} query that is being submitted */
   add(query) {
@@ -104,6 +106,19 @@ class ConnectionLoad {
   unreserve() {
     --this.inFlight;
     --this.#held;
+  }
+
+  /** @returns {Promise<void>} resolves at the next tellIdle() */
+  whenIdle() {
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+    });
+  }
+
+  /** Nothing is in flight, and those that were are settled; or the connection is closed. */
+  tellIdle() {
+    if (this.#idleWaiters.length === 0) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /** Queries that were sent and not settled. */

@@ -4,7 +4,7 @@
 // process does not end. Node.js lists only its own handles, and libpq's sockets are none. So one
 // more socket of the same family is opened, connected to nothing and idle, and referenced while any
 // connection keeps the process alive. All connections share it, since opening one is a noticeable
-// part of the cost of a connection. Each connection has a StandIn; owned by connection.js.
+// part of the cost of a connection. Each connection has a StandIn; owned by lifecycle.js.
 
 const fs = require('node:fs');
 const net = require('node:net');

@@ -1,0 +1,227 @@
+'use strict';
+
+// The life of one connection, from the handshake until it is closed, and what becomes of queries
+// that it leaves without an answer. Owned by connection.js.
+
+const { afterDelivery } = require('../base');
+const { addConnection } = require('../native');
+const { membersOf, outcome, traceConnect } = require('../query');
+const { EndReason } = require('./end-reason');
+const { terminatedError } = require('./errors');
+const { Handshake } = require('./handshake');
+const { StandIn } = require('./stand-in');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../query').Batch} Batch
+ */
+
+class Lifecycle {
+  endReason = new EndReason();
+  /** @type {'new' | 'connecting' | 'ready' | 'ending' | 'closed'} */
+  #state = 'new';
+  #connection;
+  #native;
+  #outbox;
+  #owner;
+  #settings;
+  /** @type {Handshake | undefined} */
+  #handshake = undefined;
+  #isLoopRef = true;
+  /** @type {StandIn | undefined} */
+  #standIn = undefined;
+  /** @type {(() => void)[]} */
+  #whenClosed = [];
+
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {import('../native').NativeConnection} native
+   * @param {import('./outbox').Outbox} outbox
+   * @param {import('./connection').Owner} owner
+   * @param {import('../options').Settings} settings
+   */
+  constructor(connection, native, outbox, owner, settings) {
+    this.#connection = connection;
+    this.#native = native;
+    this.#outbox = outbox;
+    this.#owner = owner;
+    this.#settings = settings;
+  }
+
+  get state() {
+    return this.#state;
+  }
+
+  /** Whether queries are accepted; those submitted before it is connected wait until it is. */
+  get isOpen() {
+    return this.#state === 'ready' || this.#state === 'connecting' || this.#state === 'new';
+  }
+
+  /** @param {boolean} ref whether the connection keeps the process alive */
+  setLoopRef(ref) {
+    this.#isLoopRef = ref;
+    this.#native.setLoopRef(ref);
+    this.#standIn?.show(ref);
+  }
+
+  // --- Connecting -----------------------------------------------------------
+
+  /**
+   * @returns {Promise<void>}
+   * @throws {ConnectionError | DatabaseError}
+   */
+  async connect() {
+    this.#state = 'connecting';
+    addConnection(this.#connection);
+    this.#handshake = new Handshake(this.#native, this.#settings);
+    try {
+      const { done } = this.#handshake;
+      await traceConnect(this.#settings, () => done);
+    } catch (error) {
+      this.endReason.failure = /** @type {Error} */ (error);
+      this.#close();
+      throw error;
+    }
+  }
+
+  onConnected() {
+    this.#state = 'ready';
+    this.#handshake?.succeed();
+    afterDelivery(() => {
+      if (this.#state !== 'closed') {
+        this.#standIn = new StandIn(this.#native.socketFamily());
+        this.#standIn.show(this.#isLoopRef);
+      }
+      this.#outbox.formats.begin();
+      this.#outbox.sendHeld();
+    });
+  }
+
+  /** @param {string} message */
+  onConnectFailed(message) {
+    this.#handshake?.fail(message);
+  }
+
+  // --- Closing --------------------------------------------------------------
+
+  /**
+   * Finishes what is in flight, then closes.
+   * @returns {Promise<void>}
+   */
+  end() {
+    if (this.#state === 'closed') return Promise.resolve();
+    const closed = new Promise((resolve) => {
+      this.#whenClosed.push(() => resolve(undefined));
+    });
+    if (this.#state === 'connecting') {
+      this.#handshake?.fail(terminatedError());
+      this.#close();
+    } else if (this.#state === 'new') {
+      this.#close();
+    } else {
+      this.#state = 'ending';
+      this.#finish();
+    }
+    return /** @type {Promise<void>} */ (closed);
+  }
+
+  /**
+   * Closes now. What is in flight is rejected; its outcome is 'unknown', unless it certainly did
+   * not begin.
+   */
+  destroy() {
+    if (this.#state === 'closed') return;
+    if (this.#state === 'connecting') {
+      this.#handshake?.fail(terminatedError());
+      this.#close();
+      return;
+    }
+    this.#state = 'ending';
+    // What was not sent yet may go to another connection.
+    this.#outbox.block();
+    this.#native.close();
+    if (this.#connection.inFlight === 0) this.#close();
+  }
+
+  /** @param {Error} silence the server does not answer */
+  endSilent(silence) {
+    if (this.#state === 'closed') return;
+    this.endReason.silence = silence;
+    this.#state = 'ending';
+    // What is in flight is settled by the loss that this reports.
+    this.#native.close();
+    if (this.#connection.inFlight > 0) return;
+    this.endReason.failure ??= silence;
+    this.#close(silence);
+  }
+
+  /** Nothing is in flight any more. */
+  onIdle() {
+    if (this.#state === 'ending') afterDelivery(() => this.#finish());
+  }
+
+  #finish() {
+    if (this.#connection.inFlight > 0 || this.#state !== 'ending') return;
+    this.#native.close();
+    this.#close();
+  }
+
+  /**
+   * @param {string} message
+   * @param {Query[]} queries that were in flight
+   */
+  onLost(message, queries) {
+    const { answers } = this.#connection;
+    const wasEnding = this.#wasWanted;
+    // The server may have sent its last error as the answer to a query.
+    const cause = this.endReason.lastFatal ?? queries.find(({ wasFatal }) => wasFatal)?.error;
+    for (const query of queries) {
+      this.#connection.forget(query);
+      query.reject(
+        answers.poison !== undefined
+          ? answers.poison()
+          : this.endReason.lostError(
+              query,
+              message,
+              query.error ?? cause,
+              outcome.ofLost(query),
+              wasEnding,
+            ),
+      );
+    }
+    // With nothing in flight, the server's last error was for the connection itself.
+    const told =
+      queries.length === 0 ? { wasFatal: !wasEnding, error: this.endReason.lastFatal } : {};
+    this.endReason.failure ??= this.endReason.lostError(told, message, cause, 'not-run', wasEnding);
+    this.#close(wasEnding ? undefined : this.endReason.failure);
+  }
+
+  /** Whether this side has closed it, or is about to. */
+  get #wasWanted() {
+    if (this.endReason.silence !== undefined) return false;
+    return this.#state === 'ending' || this.#state === 'closed';
+  }
+
+  /** @param {Error} [lost] the reason, if this side did not close it */
+  #close(lost) {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#standIn?.show(false);
+    this.#native.close();
+    this.#connection.onClosed();
+    for (const work of this.#outbox.clear()) this.#returnUnsent(work);
+    if (lost !== undefined) this.#owner.onLost(lost);
+    this.#owner.onClosed();
+    for (const callback of this.#whenClosed.splice(0)) callback();
+  }
+
+  /** @param {Query | Batch} work that was still held back when the connection closed */
+  #returnUnsent(work) {
+    for (const query of membersOf(work)) this.#connection.forget(query);
+    if (!this.#connection.isShared || this.#owner.onUnsent?.(work) !== true) {
+      work.reject(this.endReason.unsentError());
+    }
+  }
+}
+
+module.exports = { Lifecycle };
