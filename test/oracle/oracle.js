@@ -3,9 +3,9 @@
 // Runs random scripts many at a time on clients that a pool lends, and each again on clients of `pg` that nobody has
 // used before; both must see the same, and leave the same. Used by run.js and the tests.
 
-const pg = require('pg');
 const { Pool } = require('../..');
 const { findDifference } = require('./comparison');
+const { CleanSessions, borrowing } = require('./lenders');
 const { Places } = require('./places');
 const { runScript } = require('./runner');
 const { describeScript, newScript } = require('./script');
@@ -16,82 +16,6 @@ const HANG_MILLIS = 30_000;
 /** A difference may need others beside it. */
 const COPIES = 8;
 const MOST_DIFFERENCES = 5;
-
-/** A client of `pg` that sends one query when the one before is answered, which is how `pg` wants it. */
-class Reference extends pg.Client {
-  /** @type {Promise<any>} */
-  #last = Promise.resolve();
-  /** @type {() => void} */
-  #onReady = () => {};
-  /** @type {Promise<void>} */
-  #ready = Promise.resolve();
-
-  /** @param {any} config */
-  constructor(config) {
-    super(config);
-    const onReady = () => this.#onReady();
-    for (const event of ['readyForQuery', 'end']) {
-      /** @type {any} */ (this).connection.on(event, onReady);
-    }
-  }
-
-  /** @param {any[]} args @returns {any} */
-  query(...args) {
-    // A cursor is asked by itself.
-    if (typeof args[0]?.submit === 'function') return super.query(.../** @type {[any]} */ (args));
-    const callback = typeof args.at(-1) === 'function' ? args.pop() : undefined;
-    const result = this.#last.then(() => this.#ask(args));
-    this.#last = result.catch(() => {});
-    if (callback === undefined) return result;
-    result.then(
-      (value) => callback(null, value),
-      (error) => callback(error),
-    );
-    return undefined;
-  }
-
-  /** @param {any[]} args @returns {Promise<any>} */
-  async #ask(args) {
-    this.#ready = new Promise((resolve) => {
-      this.#onReady = resolve;
-    });
-    try {
-      return await super.query(.../** @type {[any]} */ (args));
-    } catch (error) {
-      // `pg` rejects before the server has said in which state the transaction is now.
-      if (!(/** @type {any} */ (this).readyForQuery)) await this.#ready;
-      throw error;
-    }
-  }
-}
-
-/**
- * A new session of `pg` for each checkout: nothing can be left in it.
- * @param {any} config
- * @returns {import('./runner').Lender}
- */
-function freshSessions(config) {
-  return {
-    async connect() {
-      const client = new Reference(config);
-      client.on('error', () => {});
-      await client.connect();
-      return client;
-    },
-    release: (client) => client.end(),
-  };
-}
-
-/**
- * @param {any} pool whatever has `connect()` in the manner of `pg`
- * @returns {import('./runner').Lender}
- */
-function borrowing(pool) {
-  return {
-    connect: () => pool.connect(),
-    release: (client, destroy) => client.release(destroy),
-  };
-}
 
 /** A script does not come to its end: nothing that follows on its pool would say anything. */
 class Stuck extends Error {}
@@ -115,8 +39,8 @@ async function inTime(promise, what) {
  * @property {string} connectionString
  * @property {Record<string, any>} [pool] options of the pool; `max: 3` unless they say otherwise
  * @property {(config: any) => any} [makePool] a pool in the place of ours
- * @property {boolean} [isStrict] NULL and '' of a custom parameter are told apart, which no pool can that lends a
- *   session again after another borrower has set one
+ * @property {boolean} [isStrict] NULL and '' of a custom parameter are told apart
+ * @property {boolean} [isFresh] no session of the pool is lent twice
  * @property {number} [atOnce] scripts at a time
  *
  * @typedef {object} Finding
@@ -142,12 +66,12 @@ class Oracle {
   #isStuck = false;
 
   /** @param {OracleOptions} options */
-  constructor({ connectionString, pool = {}, makePool, isStrict = false, atOnce = 20 }) {
+  constructor({ connectionString, pool = {}, makePool, isStrict = false, isFresh = false, atOnce = 20 }) {
     const config = { connectionString, application_name: 'oracle' };
     this.#pool = makePool?.(config) ?? new Pool({ ...config, max: 3, ...pool });
     this.#pool.on('error', () => {});
-    this.#ours = borrowing(this.#pool);
-    this.#theirs = freshSessions(config);
+    this.#ours = borrowing(this.#pool, isFresh);
+    this.#theirs = new CleanSessions(config);
     this.#isStrict = isStrict;
     this.#atOnce = atOnce;
     this.places = new Places({ connectionString }, isStrict);
@@ -162,6 +86,7 @@ class Oracle {
 
   async close() {
     await this.#pool.end();
+    await this.#theirs.close();
     await this.places.close();
   }
 
@@ -272,4 +197,4 @@ function count(report, { steps }, { outcomes, refused }) {
   }
 }
 
-module.exports = { Oracle, Reference };
+module.exports = { Oracle };

@@ -4,7 +4,7 @@
 // has left there can be read as texts, and is undone before the next one comes. Used by oracle.js.
 
 const pg = require('pg');
-const { SEQUENCES, TABLES, placeSql, restoreSql, serverSql } = require('./world');
+const { SEQUENCES, SHARED, TABLES, placeSql, restoreSql, serverSql } = require('./world');
 
 const OWNERS = 4;
 
@@ -13,6 +13,8 @@ class Places {
   #free = [];
   /** What an untouched place has. @type {Map<string, string>} */
   #pristine = new Map();
+  /** Of the objects that a place begins with. @type {Map<string, string>} */
+  #lastOids = new Map();
   /** @type {((home: string) => void)[]} */
   #waiting = [];
   #isStrict;
@@ -39,6 +41,8 @@ class Places {
   async #make(home) {
     await this.owners.query(`drop schema if exists ${home}, ${home}x cascade`);
     await this.owners.query(placeSql(home, this.#isStrict));
+    const { rows } = await this.owners.query('select max(objid::bigint) as last from pg_depend');
+    this.#lastOids.set(home, rows[0].last);
     this.#pristine.set(home, JSON.stringify(await this.read(home)));
   }
 
@@ -66,23 +70,21 @@ class Places {
     const sequences = SEQUENCES.map(
       (name) => `(select last_value || is_called::text from ${home}.${name}) as ${name}`,
     );
+    const objects = (schema) =>
+      `pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = to_regnamespace('${schema}')`;
     const text = `select ${[...tables, ...sequences].join(', ')},
-      (select string_agg(relname, ' ' order by relname) from pg_class where relnamespace = '${home}'::regnamespace)
-      as relations,
-      (select string_agg(proname || md5(prosrc), ' ' order by proname) from pg_proc
-        where pronamespace = '${home}'::regnamespace) as functions,
-      (select string_agg(typname, ' ' order by typname) from pg_type
-        where typnamespace = '${home}'::regnamespace and typtype in ('e', 'd')) as types,
-      oracle_shared.contents('${home}x') as created`;
-    const { rows } = await this.owners.query({ text, name: `read ${home}` });
-    return rows[0];
+      (select string_agg(pg_describe_object(classid, objid, 0), ', ' order by objid) from ${objects(home)}
+        and objid > ${this.#lastOids.get(home) ?? 0}) as added,
+      case when exists (select from ${objects(`${home}x`)}) then ${SHARED}.contents('${home}x') end as created`;
+    const name = `read ${home} ${this.#lastOids.get(home)}`;
+    return (await this.owners.query({ text, name })).rows[0];
   }
 
   /** @param {string} home @param {Record<string, string>} contents as read */
   async restore(home, contents) {
     if (JSON.stringify(contents) === this.#pristine.get(home)) return;
     const before = JSON.parse(/** @type {string} */ (this.#pristine.get(home)));
-    if (['relations', 'functions', 'types'].some((what) => contents[what] !== before[what])) {
+    if (contents.added !== null) {
       await this.#make(home);
       return;
     }

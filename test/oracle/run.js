@@ -14,6 +14,7 @@ const USAGE = `node test/oracle/run.js [options]
   --count N     scripts. Default: 1000
   --pool JSON   options of the pool, such as '{"max": 3}'
   --strict      NULL and '' of a custom parameter are told apart
+  --fresh       no session of the pool is lent twice
   --at-once N   scripts at a time. Default: 20
   --fault NAME  a pool with a planted fault: ${Object.keys(FAULTS).join(', ')}
   --most N      differences after which it ends. Default: 5
@@ -26,6 +27,7 @@ const { values: given } = parseArgs({
     count: { type: 'string', default: '1000' },
     pool: { type: 'string', default: '{}' },
     strict: { type: 'boolean', default: false },
+    fresh: { type: 'boolean', default: false },
     'at-once': { type: 'string', default: '20' },
     fault: { type: 'string' },
     most: { type: 'string', default: '5' },
@@ -54,6 +56,7 @@ async function main() {
     connectionString: database.connectionString,
     pool: JSON.parse(given.pool),
     isStrict: given.strict,
+    isFresh: given.fresh,
     atOnce,
     ...(given.fault && { makePool: FAULTS[given.fault].makePool }),
   });

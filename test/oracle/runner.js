@@ -11,6 +11,7 @@ const { render } = require('./script');
 /**
  * What lends clients, whoever made them.
  * @typedef {object} Lender
+ * @property {boolean} [isFresh] it closes what is given back, and so what is in flight there
  * @property {() => Promise<any>} connect
  * @property {(client: any, destroy: boolean) => void | Promise<void>} release
  *
@@ -75,8 +76,9 @@ class Borrower {
   #client;
   /** @type {Promise<any>[]} */
   #pending = [];
-  /** The last row that a result had. @type {any} */
+  /** The last row of the latest step that has settled; callbacks settle in another turn. @type {any} */
   #last = {};
+  #lastIndex = -1;
   #checkouts = 0;
   #lender;
   #script;
@@ -121,7 +123,7 @@ class Borrower {
   async #giveBack(destroy = false, waits = true) {
     const client = this.#client;
     if (client === undefined) return;
-    if (waits || this.#script.hears !== 'nothing') await Promise.all(this.#pending);
+    if (waits || this.#lender.isFresh || this.#script.hears !== 'nothing') await Promise.all(this.#pending);
     client.off('notice', this.#onNotice);
     client.off('notification', this.#onNotice);
     this.#client = undefined;
@@ -147,6 +149,8 @@ class Borrower {
       if (isRefusal(error)) recording.refused.add(index);
       const outcome = error || step.isSecret ? { error } : value;
       recording.outcomes[index] = outcome.error || outcome.value ? describeOutcome(outcome, text) : '{}';
+      if (index < this.#lastIndex) return;
+      this.#lastIndex = index;
       this.#last = value?.value?.rows?.at(-1) ?? {};
     });
     this.#pending.push(settled);

@@ -23,6 +23,8 @@ function serverSql(places) {
         create role ${role}; end if;`,
       ).join('\n')}
     end $$;
+    -- Where a script that has reset its search_path would leave what others find.
+    drop schema if exists public cascade;
     drop schema if exists ${SHARED} cascade;
     create schema ${SHARED};
     create table ${SHARED}.people (id int primary key, name text, born date, tags text[], data jsonb);
@@ -124,14 +126,14 @@ function placeSql(home, isStrict) {
     create sequence ${home}.seq;
     ${code(
       'touch(v text) returns text',
-      `begin perform set_config('app.touched', coalesce(v, 'null'), false); return v; end`,
+      `begin perform set_config('work_mem', (64 + length(coalesce(v, ''))) || 'kB', false); return v; end`,
     )}
     ${code(
       'touch_int(v int) returns int',
       `begin perform set_config('work_mem', (64 + abs(v % 64)) || 'kB', false); return v; end`,
     )}
     ${code('touch_local(v text) returns text', `begin perform set_config('app.local', v, true); return v; end`)}
-    ${code('peek() returns text', `begin return concat_ws('|', ${app(`'app.touched'`)}, current_setting('work_mem')); end`)}
+    ${code('peek() returns text', `begin return concat_ws('|', ${app(`'app.touched'`)}, current_setting('work_mem'), current_setting('application_name')); end`)}
     ${code('grow(v int) returns int', `begin insert into ${home}.logged values (v, 'grown'); return v; end`)}
     ${code('quiet(v int) returns int immutable', 'select v + 1', 'sql')}
     ${code('next_one() returns bigint', `select nextval('${home}.seq')`, 'sql')}
@@ -166,7 +168,7 @@ function placeSql(home, isStrict) {
     create table ${home}.secured (id int, tenant text, t text);
     ${code(
       'on_change() returns trigger',
-      `begin perform set_config('app.trace', TG_OP || coalesce(new.id, 0), false);
+      `begin perform set_config(case when new.id > 4 then 'app.trace' else 'application_name' end, TG_OP || new.id, false);
        insert into ${home}.logged values (new.id, TG_OP); return new; end`,
     )}
     create trigger changes before insert or update on ${home}.triggered for each row execute function ${home}.on_change();
