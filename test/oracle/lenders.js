@@ -62,10 +62,16 @@ class Reference extends pg.Client {
   }
 }
 
-/** Sessions of `pg` in which nothing is left. To begin a new one for each script would take most of the time. */
+/** More would each have to learn all tables, which takes most of the time. */
+const MOST_SESSIONS = 4;
+
+/** Sessions of `pg` in which nothing is left. To begin a new one for each script would take long. */
 class CleanSessions {
   /** @type {Reference[]} */
   #idle = [];
+  #lent = 0;
+  /** @type {(() => void)[]} */
+  #waiting = [];
   #config;
 
   /** @param {any} config */
@@ -74,6 +80,12 @@ class CleanSessions {
   }
 
   async connect() {
+    this.#lent += 1;
+    if (this.#lent > MOST_SESSIONS) {
+      await new Promise((resolve) => {
+        this.#waiting.push(() => resolve(undefined));
+      });
+    }
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
     const client = new Reference(this.#config);
@@ -85,6 +97,8 @@ class CleanSessions {
   async release(client, destroy) {
     if (!destroy && !client.isIndelible && (await this.#isCleaned(client))) this.#idle.push(client);
     else await client.end();
+    this.#lent -= 1;
+    this.#waiting.shift()?.();
   }
 
   /** @param {Reference} client */

@@ -42,6 +42,7 @@ async function inTime(promise, what) {
  * @property {boolean} [isStrict] NULL and '' of a custom parameter are told apart
  * @property {boolean} [isFresh] no session of the pool is lent twice
  * @property {number} [atOnce] scripts at a time
+ * @property {Places} [places] that are open, and stay so
  *
  * @typedef {object} Finding
  * @property {import('./script').Script} script
@@ -62,11 +63,12 @@ class Oracle {
   #theirs;
   #isStrict;
   #atOnce;
+  #ownsPlaces;
   #runs = 0;
   #isStuck = false;
 
   /** @param {OracleOptions} options */
-  constructor({ connectionString, pool = {}, makePool, isStrict = false, isFresh = false, atOnce = 20 }) {
+  constructor({ connectionString, pool = {}, makePool, isStrict = false, isFresh = false, atOnce = 20, places }) {
     const config = { connectionString, application_name: 'oracle' };
     this.#pool = makePool?.(config) ?? new Pool({ ...config, max: 3, ...pool });
     this.#pool.on('error', () => {});
@@ -74,20 +76,21 @@ class Oracle {
     this.#theirs = new CleanSessions(config);
     this.#isStrict = isStrict;
     this.#atOnce = atOnce;
-    this.places = new Places({ connectionString }, isStrict);
+    this.#ownsPlaces = places === undefined;
+    this.places = places ?? new Places({ connectionString }, isStrict);
   }
 
   /** @param {OracleOptions} options */
   static async open(options) {
     const oracle = new Oracle(options);
-    await oracle.places.open(oracle.#atOnce);
+    if (oracle.#ownsPlaces) await oracle.places.open(oracle.#atOnce);
     return oracle;
   }
 
   async close() {
     await this.#pool.end();
     await this.#theirs.close();
-    await this.places.close();
+    if (this.#ownsPlaces) await this.places.close();
   }
 
   /**

@@ -5,7 +5,7 @@
 
 const { parseArgs } = require('node:util');
 const { startDatabase } = require('../../scripts/database');
-const { FAULTS } = require('./faults');
+const { FAULTS, FaultyPool } = require('./faults');
 const { Oracle } = require('./oracle');
 const { SERVER_SETTINGS, describeReport } = require('./report');
 
@@ -16,7 +16,8 @@ const USAGE = `node test/oracle/run.js [options]
   --strict      NULL and '' of a custom parameter are told apart
   --fresh       no session of the pool is lent twice
   --at-once N   scripts at a time. Default: 20
-  --fault NAME  a pool with a planted fault: ${Object.keys(FAULTS).join(', ')}
+  --fault NAME  a pool with a planted fault: one of
+${Object.keys(FAULTS).map((name) => `                '${name}'`).join('\n')}
   --most N      differences after which it ends. Default: 5
   --print       the script of the seed, and nothing else
 PG_CONDUIT_TEST_SERVER=installed or embedded chooses the server.`;
@@ -51,14 +52,15 @@ async function main() {
     return;
   }
   console.log(`seed ${seed}`);
+  const fault = FAULTS[given.fault ?? ''];
   const database = await startDatabase({ own: true, settings: SERVER_SETTINGS });
   const oracle = await Oracle.open({
     connectionString: database.connectionString,
     pool: JSON.parse(given.pool),
-    isStrict: given.strict,
+    isStrict: given.strict || (fault?.isStrict ?? false),
     isFresh: given.fresh,
     atOnce,
-    ...(given.fault && { makePool: FAULTS[given.fault].makePool }),
+    ...(fault && { makePool: (/** @type {any} */ config) => new FaultyPool(fault, config) }),
   });
   try {
     const startedAt = performance.now();
