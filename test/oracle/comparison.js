@@ -7,7 +7,16 @@
 /** Ids from here on are not the server's own. */
 const FIRST_OWN_OID = 16384;
 const ERROR_FIELDS = [
-  ...['severity', 'code', 'message', 'detail', 'hint', 'position', 'internalPosition', 'internalQuery'],
+  ...[
+    'severity',
+    'code',
+    'message',
+    'detail',
+    'hint',
+    'position',
+    'internalPosition',
+    'internalQuery',
+  ],
   ...['where', 'schema', 'table', 'column', 'dataType', 'constraint', 'file', 'line', 'routine'],
 ];
 
@@ -23,7 +32,15 @@ const toText = (value) =>
   (JSON.stringify(value, plain) ?? '(undefined)').replaceAll(/pg_temp_\d+/g, 'pg_temp_N');
 
 /** @param {any} field */
-function describeField({ name, tableID, columnID, dataTypeID, dataTypeSize, dataTypeModifier, format }) {
+function describeField({
+  name,
+  tableID,
+  columnID,
+  dataTypeID,
+  dataTypeSize,
+  dataTypeModifier,
+  format,
+}) {
   const type = dataTypeID >= FIRST_OWN_OID ? 'own' : dataTypeID;
   const table = tableID >= FIRST_OWN_OID ? 'own' : tableID;
   return [name, table, columnID, type, dataTypeSize, dataTypeModifier, format];
@@ -96,7 +113,11 @@ function findDifference({ steps }, ours, theirs) {
     const name = `step ${index}, ${step.text ?? 'processID'}`;
     const pairs = [
       [name, ours.recording.outcomes[index], theirs.recording.outcomes[index]],
-      [`the transaction's status behind ${name}`, ours.recording.statuses[index], theirs.recording.statuses[index]],
+      [
+        `the transaction's status behind ${name}`,
+        ours.recording.statuses[index],
+        theirs.recording.statuses[index],
+      ],
     ];
     for (const [what, our, their] of pairs) {
       if (our !== their && our !== null) return { what, ours: our, theirs: their };
@@ -106,7 +127,11 @@ function findDifference({ steps }, ours, theirs) {
   if (our !== their) return { what: 'notices and notifications', ours: our, theirs: their };
   for (const name of Object.keys(theirs.contents)) {
     if (ours.contents[name] !== theirs.contents[name]) {
-      return { what: `the contents of ${name} at the end`, ours: ours.contents[name], theirs: theirs.contents[name] };
+      return {
+        what: `the contents of ${name} at the end`,
+        ours: ours.contents[name],
+        theirs: theirs.contents[name],
+      };
     }
   }
   return undefined;

@@ -48,19 +48,28 @@ const FAULTS = {
   'lastval is asked elsewhere': where(/lastval|currval/),
   'nextval goes anywhere': whereOutside(/^select nextval/),
   'a view is taken for what it is called': whereOutside(/from \S*(?:touching|deep|growing)\b/),
-  'a function is taken for what it is called': whereOutside(/^select \S*(?:touch|touch_int|grow|next_one)\(/),
+  'a function is taken for what it is called': whereOutside(
+    /^select \S*(?:touch|touch_int|grow|next_one)\(/,
+  ),
   'an operator is taken for a plain one': whereOutside(/operator\(/),
   'a cast is taken for a plain one': whereOutside(/mood::int|::\S*positive/),
   'a trigger is taken for harmless': whereOutside(/^(?:insert into|update) \S*triggered/),
   'a default is taken for harmless': whereOutside(/^insert into \S*defaulted/),
   'a check is taken for harmless': whereOutside(/^insert into \S*checked/),
-  'what asks the session goes anywhere': whereOutside(/pg_cursors|pg_locks|pg_listening|pg_prepared|pg_settings/),
+  'what asks the session goes anywhere': whereOutside(
+    /pg_cursors|pg_locks|pg_listening|pg_prepared|pg_settings/,
+  ),
   'a temporary table is looked for elsewhere': whereOutside(/^select .*from (?:tmp1|made)\b/),
   'a proof outlives a change of the schema': {
     route: (text, { seen, isInTransaction }) =>
-      !isInTransaction && /\bv1$|\bf1\(\)$/.test(text) && READ.test(text) && seen.has(text) ? 'elsewhere' : 'own',
+      !isInTransaction && /\bv1$|\bf1\(\)$/.test(text) && READ.test(text) && seen.has(text)
+        ? 'elsewhere'
+        : 'own',
   },
-  'a read overtakes what was sent before': whereOutside(/^select .*from \S*(?:plain|counters|calm)\b(?!.*for update)/, 'overtaking'),
+  'a read overtakes what was sent before': whereOutside(
+    /^select .*from \S*(?:plain|counters|calm)\b(?!.*for update)/,
+    'overtaking',
+  ),
   'COMMIT AND CHAIN ends the transaction': {
     route: (text, { hasChained }) => (hasChained && READ.test(text) ? 'elsewhere' : 'own'),
   },

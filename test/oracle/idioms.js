@@ -3,7 +3,18 @@
 // What programs and tools do in several statements: a block of a script each. A block whose statements say nothing
 // without each other is `isWhole`: it is neither changed nor cut. Used by script.js.
 
-const { DDL, EFFECTS, ERRORS, READS, SESSION, WRITES, id, n, numbered, PROFILE } = require('./statements');
+const {
+  DDL,
+  EFFECTS,
+  ERRORS,
+  READS,
+  SESSION,
+  WRITES,
+  id,
+  n,
+  numbered,
+  PROFILE,
+} = require('./statements');
 
 /** @typedef {import('../stress/random').Random} Random */
 /** @typedef {string | import('./script').Step} Part */
@@ -11,7 +22,9 @@ const { DDL, EFFECTS, ERRORS, READS, SESSION, WRITES, id, n, numbered, PROFILE }
 
 /** @param {Random} random @param {readonly import('./statements').Entry[][]} lists */
 const some = (random, least, most, ...lists) =>
-  Array.from({ length: random.int(least, most) }, () => random.weighted(random.pick(lists))(random));
+  Array.from({ length: random.int(least, most) }, () =>
+    random.weighted(random.pick(lists))(random),
+  );
 
 /** What the last result said, in a value of the next statement. */
 const last = (column, plus = 0) => ({ last: column, plus });
@@ -21,7 +34,13 @@ const IDIOMS = [
   [
     (r) => ({
       parts: [
-        r.pick(['begin', 'BEGIN', 'begin;', 'start transaction', 'begin isolation level repeatable read']),
+        r.pick([
+          'begin',
+          'BEGIN',
+          'begin;',
+          'start transaction',
+          'begin isolation level repeatable read',
+        ]),
         ...some(r, 0, 4, READS, WRITES, WRITES),
         r.weighted([
           ['commit', 6],
@@ -33,17 +52,54 @@ const IDIOMS = [
   ],
   [
     (r) => ({
-      parts: ['begin', ...some(r, 1, 2, WRITES), 'savepoint s1', ...some(r, 1, 2, WRITES, ERRORS), 'rollback to savepoint s1', ...some(r, 1, 1, READS), 'commit'],
+      parts: [
+        'begin',
+        ...some(r, 1, 2, WRITES),
+        'savepoint s1',
+        ...some(r, 1, 2, WRITES, ERRORS),
+        'rollback to savepoint s1',
+        ...some(r, 1, 1, READS),
+        'commit',
+      ],
     }),
     2,
   ],
-  [(r) => ({ parts: ['begin', ...some(r, 0, 1, WRITES), ...some(r, 1, 1, ERRORS), ...some(r, 1, 2, READS), r.pick(['commit', 'rollback'])] }), 2],
   [
-    (r) => ({ parts: ['begin', 'begin', ...some(r, 1, 1, WRITES), r.pick(['commit', 'commit and chain']), ...some(r, 0, 1, READS), 'commit'] }),
+    (r) => ({
+      parts: [
+        'begin',
+        ...some(r, 0, 1, WRITES),
+        ...some(r, 1, 1, ERRORS),
+        ...some(r, 1, 2, READS),
+        r.pick(['commit', 'rollback']),
+      ],
+    }),
+    2,
+  ],
+  [
+    (r) => ({
+      parts: [
+        'begin',
+        'begin',
+        ...some(r, 1, 1, WRITES),
+        r.pick(['commit', 'commit and chain']),
+        ...some(r, 0, 1, READS),
+        'commit',
+      ],
+    }),
     1,
   ],
   [
-    (r) => ({ parts: [r.pick(['begin', 'begin isolation level serializable']), ...some(r, 0, 2, READS), 'commit and chain', ...some(r, 0, 2, WRITES), 'show transaction_isolation', 'rollback'] }),
+    (r) => ({
+      parts: [
+        r.pick(['begin', 'begin isolation level serializable']),
+        ...some(r, 0, 2, READS),
+        'commit and chain',
+        ...some(r, 0, 2, WRITES),
+        'show transaction_isolation',
+        'rollback',
+      ],
+    }),
     1,
   ],
   // The time of a transaction is that of its BEGIN, and stays.
@@ -53,7 +109,10 @@ const IDIOMS = [
       parts: [
         'begin',
         { text: 'select now()::text as at', isSecret: true },
-        { text: 'select now() = $1::timestamptz as same, now() < clock_timestamp() as later', values: [last('at')] },
+        {
+          text: 'select now() = $1::timestamptz as same, now() < clock_timestamp() as later',
+          values: [last('at')],
+        },
         'commit',
         { text: 'select now() > $1::timestamptz as later', values: [last('at')] },
       ],
@@ -66,8 +125,14 @@ const IDIOMS = [
       const row = id(r);
       const isLocked = r.chance(0.5);
       const parts = [
-        { text: `select n from {h}counters where id = $1${isLocked ? ' for update' : ''}`, values: [row] },
-        { text: 'update {h}counters set n = $2 where id = $1 returning n', values: [row, last('n', n(r))] },
+        {
+          text: `select n from {h}counters where id = $1${isLocked ? ' for update' : ''}`,
+          values: [row],
+        },
+        {
+          text: 'update {h}counters set n = $2 where id = $1 returning n',
+          values: [row, last('n', n(r))],
+        },
       ];
       return { isWhole: true, parts: isLocked ? ['begin', ...parts, 'commit'] : parts };
     },
@@ -78,29 +143,65 @@ const IDIOMS = [
     (r) => {
       const lock = id(r);
       return {
-        parts: [`select pg_advisory_lock({lock}, ${lock})`, ...some(r, 1, 3, READS, WRITES), `select pg_advisory_unlock({lock}, ${lock})`],
+        parts: [
+          `select pg_advisory_lock({lock}, ${lock})`,
+          ...some(r, 1, 3, READS, WRITES),
+          `select pg_advisory_unlock({lock}, ${lock})`,
+        ],
       };
     },
     1,
   ],
-  [(r) => ({ parts: ['begin', `select pg_advisory_xact_lock({lock}, ${id(r)})`, ...some(r, 1, 2, WRITES), 'commit'] }), 1],
+  [
+    (r) => ({
+      parts: [
+        'begin',
+        `select pg_advisory_xact_lock({lock}, ${id(r)})`,
+        ...some(r, 1, 2, WRITES),
+        'commit',
+      ],
+    }),
+    1,
+  ],
   // Cursors.
   [
     (r) => ({
-      parts: ['begin', 'declare c1 cursor for select id, name from {s}people order by id', `fetch ${n(r)} from c1`, ...some(r, 0, 1, READS), 'fetch all from c1', 'close c1', 'commit'],
+      parts: [
+        'begin',
+        'declare c1 cursor for select id, name from {s}people order by id',
+        `fetch ${n(r)} from c1`,
+        ...some(r, 0, 1, READS),
+        'fetch all from c1',
+        'close c1',
+        'commit',
+      ],
     }),
     1,
   ],
   [
     (r) => ({
-      parts: ['declare c2 scroll cursor with hold for select id from {s}orders order by id desc', 'fetch 2 from c2', ...some(r, 1, 2, READS), 'fetch 3 from c2', r.pick(['close c2', 'close all'])],
+      parts: [
+        'declare c2 scroll cursor with hold for select id from {s}orders order by id desc',
+        'fetch 2 from c2',
+        ...some(r, 1, 2, READS),
+        'fetch 3 from c2',
+        r.pick(['close c2', 'close all']),
+      ],
     }),
     1,
   ],
   [() => ({ parts: ['begin', 'select {h}opens()', 'fetch 2 from opened', 'commit'] }), 0.5],
   // Statements by name.
   [
-    (r) => ({ parts: ['prepare p1 (int) as select id, n from {h}plain where id = $1', ...some(r, 0, 2, READS), `execute p1(${id(r)})`, `execute p1(${id(r)})`, 'deallocate p1'] }),
+    (r) => ({
+      parts: [
+        'prepare p1 (int) as select id, n from {h}plain where id = $1',
+        ...some(r, 0, 2, READS),
+        `execute p1(${id(r)})`,
+        `execute p1(${id(r)})`,
+        'deallocate p1',
+      ],
+    }),
     1,
   ],
   [
@@ -112,8 +213,29 @@ const IDIOMS = [
     2,
   ],
   // The session.
-  [(r) => ({ parts: [`set ${numbered(r.pick(PROFILE), r)}`, ...some(r, 1, 3, READS), 'reset all', ...some(r, 0, 1, READS)] }), 2],
-  [(r) => ({ parts: ['begin', `set local ${numbered(r.pick(PROFILE), r)}`, ...some(r, 1, 2, READS), 'commit', ...some(r, 1, 1, READS)] }), 2],
+  [
+    (r) => ({
+      parts: [
+        `set ${numbered(r.pick(PROFILE), r)}`,
+        ...some(r, 1, 3, READS),
+        'reset all',
+        ...some(r, 0, 1, READS),
+      ],
+    }),
+    2,
+  ],
+  [
+    (r) => ({
+      parts: [
+        'begin',
+        `set local ${numbered(r.pick(PROFILE), r)}`,
+        ...some(r, 1, 2, READS),
+        'commit',
+        ...some(r, 1, 1, READS),
+      ],
+    }),
+    2,
+  ],
   [
     (r) => {
       const tenant = r.pick(['red', 'blue']);
@@ -133,29 +255,106 @@ const IDIOMS = [
   ],
   [
     (r) => ({
-      parts: ['set role oracle_tenant', `set app.tenant = '${r.pick(['red', 'blue'])}'`, 'select id, t from {h}secured order by id', ...some(r, 0, 2, READS), 'reset role', 'select count(*)::int as n from {h}secured'],
+      parts: [
+        'set role oracle_tenant',
+        `set app.tenant = '${r.pick(['red', 'blue'])}'`,
+        'select id, t from {h}secured order by id',
+        ...some(r, 0, 2, READS),
+        'reset role',
+        'select count(*)::int as n from {h}secured',
+      ],
     }),
     1.5,
   ],
-  [(r) => ({ isWhole: true, parts: [{ text: 'select setseed($1)', values: [n(r) / 10] }, 'select round(random()::numeric, 6) as r', 'select round(random()::numeric, 6) as r'] }), 0.7],
-  [(r) => ({ parts: [...some(r, 1, 1, EFFECTS), 'select {h}peek()', ...some(r, 0, 1, READS), 'select {app:touched} as app'] }), 4],
-  [(r) => ({ parts: [...some(r, 1, 1, WRITES), 'select {h}peek()', 'select {app:trace} as app, {app:touched} as touched'] }), 2],
+  [
+    (r) => ({
+      isWhole: true,
+      parts: [
+        { text: 'select setseed($1)', values: [n(r) / 10] },
+        'select round(random()::numeric, 6) as r',
+        'select round(random()::numeric, 6) as r',
+      ],
+    }),
+    0.7,
+  ],
+  [
+    (r) => ({
+      parts: [
+        ...some(r, 1, 1, EFFECTS),
+        'select {h}peek()',
+        ...some(r, 0, 1, READS),
+        'select {app:touched} as app',
+      ],
+    }),
+    4,
+  ],
+  [
+    (r) => ({
+      parts: [
+        ...some(r, 1, 1, WRITES),
+        'select {h}peek()',
+        'select {app:trace} as app, {app:touched} as touched',
+      ],
+    }),
+    4,
+  ],
   [(r) => ({ parts: [...some(r, 1, 1, SESSION), ...some(r, 2, 4, READS)] }), 3],
-  [() => ({ parts: ['set search_path to {home}, pg_catalog', "select lower('ABC') as l", 'select {app:touched} as app', 'set search_path to {extra}, {home}, oracle_shared', "select lower('ABC') as l"] }), 1],
+  [
+    () => ({
+      parts: [
+        'set search_path to {home}, pg_catalog',
+        "select lower('ABC') as l",
+        'select {app:touched} as app',
+        'set search_path to {extra}, {home}, oracle_shared',
+        "select lower('ABC') as l",
+      ],
+    }),
+    1,
+  ],
   // Sequences.
   [
     (r) => ({
       parts: [
-        r.pick(["insert into {h}serial (t) values ('x')", "insert into {h}ident (t) values ('x')", "select nextval('{h}seq')::int as v", 'select {h}next_one()::int as v']),
+        r.pick([
+          "insert into {h}serial (t) values ('x')",
+          "insert into {h}ident (t) values ('x')",
+          "select nextval('{h}seq')::int as v",
+          'select {h}next_one()::int as v',
+        ]),
         ...some(r, 0, 2, READS, WRITES),
-        r.pick(['select lastval()::int as v', "insert into {h}logged values (lastval(), 'last') returning id"]),
+        r.pick([
+          'select lastval()::int as v',
+          "insert into {h}logged values (lastval(), 'last') returning id",
+        ]),
       ],
     }),
     3,
   ],
   // Temporary tables.
-  [(r) => ({ parts: ['create temp table tmp1 (a int, b text)', "insert into tmp1 values (1, 'x'), (2, 'y')", ...some(r, 0, 2, READS), 'select * from tmp1 order by a', r.pick(['drop table tmp1', 'discard temp', 'select 1 as one'])] }), 2],
-  [() => ({ parts: ['begin', 'create temp table tmp1 on commit drop as select id as a from {h}plain', 'select count(*)::int as n from tmp1', 'commit', 'select * from tmp1'] }), 1],
+  [
+    (r) => ({
+      parts: [
+        'create temp table tmp1 (a int, b text)',
+        "insert into tmp1 values (1, 'x'), (2, 'y')",
+        ...some(r, 0, 2, READS),
+        'select * from tmp1 order by a',
+        r.pick(['drop table tmp1', 'discard temp', 'select 1 as one']),
+      ],
+    }),
+    2,
+  ],
+  [
+    () => ({
+      parts: [
+        'begin',
+        'create temp table tmp1 on commit drop as select id as a from {h}plain',
+        'select count(*)::int as n from tmp1',
+        'commit',
+        'select * from tmp1',
+      ],
+    }),
+    1,
+  ],
   // A proof ends with what it was about.
   [
     (r) => ({
@@ -182,11 +381,54 @@ const IDIOMS = [
     }),
     1.5,
   ],
-  [(r) => ({ parts: ['create table {x}t1 (a int, b text)', ...some(r, 1, 2, DDL), 'insert into {x}t1 (a) values (1)', 'alter table {x}t1 add column c int default 3', 'select * from {x}t1 order by a'] }), 1.5],
-  [() => ({ parts: ['listen {channel}1', "notify {channel}1, 'hello'", "select pg_notify('{channel}1', 'again')", 'unlisten *'] }), 1],
+  [
+    (r) => ({
+      parts: [
+        'create table {x}t1 (a int, b text)',
+        ...some(r, 1, 2, DDL),
+        'insert into {x}t1 (a) values (1)',
+        'alter table {x}t1 add column c int default 3',
+        'select * from {x}t1 order by a',
+      ],
+    }),
+    1.5,
+  ],
+  [
+    () => ({
+      parts: [
+        'listen {channel}1',
+        "notify {channel}1, 'hello'",
+        "select pg_notify('{channel}1', 'again')",
+        'unlisten *',
+      ],
+    }),
+    1,
+  ],
   // As tools ask when they connect.
-  [(r) => ({ parts: [r.pick(['select version();', 'SELECT version()', 'select current_schema()', "select current_setting('server_version_num')"]), ...some(r, 1, 2, READS)] }), 2],
-  [() => ({ parts: ["SET client_min_messages TO warning;SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE", "select timestamptz '2024-07-01 12:00:00+00'::text as t", 'show client_min_messages'] }), 1],
+  [
+    (r) => ({
+      parts: [
+        r.pick([
+          'select version();',
+          'SELECT version()',
+          'select current_schema()',
+          "select current_setting('server_version_num')",
+        ]),
+        ...some(r, 1, 2, READS),
+      ],
+    }),
+    2,
+  ],
+  [
+    () => ({
+      parts: [
+        "SET client_min_messages TO warning;SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE",
+        "select timestamptz '2024-07-01 12:00:00+00'::text as t",
+        'show client_min_messages',
+      ],
+    }),
+    1,
+  ],
   // The same text over and over, as it is prepared.
   [
     (r) => {
@@ -196,7 +438,14 @@ const IDIOMS = [
     3,
   ],
   [() => ({ parts: [{ pid: true }] }), 0.7],
-  [(r) => ({ parts: [{ text: 'select id, name from {s}people order by id', rows: r.int(1, 5), values: [] }] }), 1],
+  [
+    (r) => ({
+      parts: [
+        { text: 'select id, name from {s}people order by id', rows: r.int(1, 5), values: [] },
+      ],
+    }),
+    1,
+  ],
 ];
 
 module.exports = { IDIOMS };

@@ -68,7 +68,15 @@ class Oracle {
   #isStuck = false;
 
   /** @param {OracleOptions} options */
-  constructor({ connectionString, pool = {}, makePool, isStrict = false, isFresh = false, atOnce = 20, places }) {
+  constructor({
+    connectionString,
+    pool = {},
+    makePool,
+    isStrict = false,
+    isFresh = false,
+    atOnce = 20,
+    places,
+  }) {
     const config = { connectionString, application_name: 'oracle' };
     this.#pool = makePool?.(config) ?? new Pool({ ...config, max: 3, ...pool });
     this.#pool.on('error', () => {});
@@ -101,7 +109,14 @@ class Oracle {
    */
   async run(seed, count, { onScript, most = MOST_DIFFERENCES } = {}) {
     /** @type {Report} */
-    const report = { scripts: 0, statements: 0, fulfilled: 0, errors: new Map(), refusals: new Map(), findings: [] };
+    const report = {
+      scripts: 0,
+      statements: 0,
+      fulfilled: 0,
+      errors: new Map(),
+      refusals: new Map(),
+      findings: [],
+    };
     let next = seed;
     const work = async () => {
       while (next < seed + count && report.findings.length < most && !this.#isStuck) {
@@ -129,7 +144,7 @@ class Oracle {
       const { refused } = ours.recording;
       // What was refused before it was sent has done nothing: `pg` is not asked for it either.
       const theirs = await this.#runOn(this.#theirs, script, home, 'on pg', refused);
-      if (report !== undefined) count(report, script, ours.recording);
+      if (report !== undefined) countStatements(report, script, ours.recording);
       return findDifference(script, ours, theirs);
     } catch (error) {
       if (!(error instanceof Stuck)) throw error;
@@ -161,7 +176,9 @@ class Oracle {
   /** A smaller script that still differs, if the difference comes again. @param {Finding} finding */
   async shrink({ script }) {
     const differs = async (/** @type {import('./script').Script} */ candidate) => {
-      const copies = Array.from({ length: Math.min(COPIES, this.#atOnce) }, () => this.compare(candidate));
+      const copies = Array.from({ length: Math.min(COPIES, this.#atOnce) }, () =>
+        this.compare(candidate),
+      );
       const found = await Promise.all(copies);
       return found.find((difference) => difference !== undefined);
     };
@@ -183,7 +200,7 @@ class Oracle {
 }
 
 /** @param {Report} report @param {import('./script').Script} script @param {import('./runner').Recording} recording */
-function count(report, { steps }, { outcomes, refused }) {
+function countStatements(report, { steps }, { outcomes, refused }) {
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome === undefined) continue;
     report.statements += 1;

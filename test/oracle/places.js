@@ -65,7 +65,8 @@ class Places {
   /** All that is in the tables. @param {string} home @returns {Promise<Record<string, string>>} */
   async read(home) {
     const tables = Object.keys(TABLES).map(
-      (name) => `(select string_agg(line::text, ' ' order by line::text) from ${home}.${name} line) as ${name}`,
+      (name) =>
+        `(select string_agg(line::text, ' ' order by line::text) from ${home}.${name} line) as ${name}`,
     );
     const sequences = SEQUENCES.map(
       (name) => `(select last_value || is_called::text from ${home}.${name}) as ${name}`,

@@ -17,7 +17,9 @@ const MOST_LINES = 40;
 /** @param {import('./oracle').Report} report */
 function describeReport({ scripts, statements, fulfilled, errors, refusals, findings }) {
   const refused = [...refusals.values()].reduce((sum, { count }) => sum + count, 0);
-  const codes = [...errors].sort(([, a], [, b]) => b - a).map(([code, count]) => `${code} ${count}`);
+  const codes = [...errors]
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => `${code} ${count}`);
   const lines = [...refusals]
     .sort(([, a], [, b]) => b.count - a.count)
     .slice(0, MOST_LINES)

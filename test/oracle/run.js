@@ -17,7 +17,9 @@ const USAGE = `node test/oracle/run.js [options]
   --fresh       no session of the pool is lent twice
   --at-once N   scripts at a time. Default: 20
   --fault NAME  a pool with a planted fault: one of
-${Object.keys(FAULTS).map((name) => `                '${name}'`).join('\n')}
+${Object.keys(FAULTS)
+  .map((name) => `                '${name}'`)
+  .join('\n')}
   --most N      differences after which it ends. Default: 5
   --print       the script of the seed, and nothing else
 PG_CONDUIT_TEST_SERVER=installed or embedded chooses the server.`;
@@ -45,7 +47,9 @@ async function main() {
     process.exitCode = given.help ? 0 : 2;
     return;
   }
-  const [seed, count, atOnce, most] = ['seed', 'count', 'at-once', 'most'].map((name) => Number(given[name]));
+  const [seed, count, atOnce, most] = ['seed', 'count', 'at-once', 'most'].map((name) =>
+    Number(given[name]),
+  );
   if (given.print) {
     const { describeScript, newScript } = require('./script');
     console.log(describeScript(newScript(seed, { isStrict: given.strict })));
@@ -69,7 +73,9 @@ async function main() {
       const now = performance.now();
       if (now - toldAt < PROGRESS_MILLIS) return;
       toldAt = now;
-      console.log(`${scripts} scripts, ${findings.length} differences, ${rate(scripts, now - startedAt)}`);
+      console.log(
+        `${scripts} scripts, ${findings.length} differences, ${rate(scripts, now - startedAt)}`,
+      );
     };
     const report = await oracle.run(seed, count, { onScript, most });
     console.log(describeReport(report));

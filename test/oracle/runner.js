@@ -123,7 +123,9 @@ class Borrower {
   async #giveBack(destroy = false, waits = true) {
     const client = this.#client;
     if (client === undefined) return;
-    if (waits || this.#lender.isFresh || this.#script.hears !== 'nothing') await Promise.all(this.#pending);
+    if (waits || this.#lender.isFresh || this.#script.hears !== 'nothing') {
+      await Promise.all(this.#pending);
+    }
     client.off('notice', this.#onNotice);
     client.off('notification', this.#onNotice);
     this.#client = undefined;
@@ -135,6 +137,7 @@ class Borrower {
     if (this.#client === undefined) await this.#borrow();
     const client = this.#client;
     const { recording } = this;
+    if (step.pid || step.rows !== undefined) await Promise.all(this.#pending);
     const place = { ...this.#place, lock: this.#place.lock * CHECKOUTS + this.#checkouts };
     const text = render(step.text ?? '', place);
     const values = step.values?.map((value) =>
@@ -148,7 +151,8 @@ class Borrower {
     const settled = outcomeOf(answer).then(({ value, error }) => {
       if (isRefusal(error)) recording.refused.add(index);
       const outcome = error || step.isSecret ? { error } : value;
-      recording.outcomes[index] = outcome.error || outcome.value ? describeOutcome(outcome, text) : '{}';
+      recording.outcomes[index] =
+        outcome.error || outcome.value ? describeOutcome(outcome, text) : '{}';
       if (index < this.#lastIndex) return;
       this.#lastIndex = index;
       this.#last = value?.value?.rows?.at(-1) ?? {};

@@ -86,8 +86,9 @@ function newScript(seed, { isStrict = false } = {}) {
   const add = (/** @type {any[]} */ some) => {
     for (const { isWhole, ...step } of some) {
       if (step.isStrict && !isStrict) continue;
-      const isAwaited = step.isAwaited ?? !random.chance(hurry);
       const isPlain = step.text !== undefined && step.rows === undefined;
+      // What takes several calls is not mixed with others.
+      const isAwaited = step.isAwaited ?? (!isPlain || !random.chance(hurry));
       const form = isPlain && !isWhole && random.chance(0.2) ? newForm(random) : undefined;
       steps.push({ ...step, isAwaited, unit, ...(form && { form }) });
     }
@@ -152,7 +153,9 @@ function describeScript({ isPath, hears, steps }) {
     ].filter(Boolean);
     return `  ${index}. ${what}${more.length > 0 ? `  -- ${more.join(', ')}` : ''}`;
   });
-  return [`  names ${isPath ? 'by search_path' : 'qualified'}, hears ${hears}`, ...lines].join('\n');
+  return [`  names ${isPath ? 'by search_path' : 'qualified'}, hears ${hears}`, ...lines].join(
+    '\n',
+  );
 }
 
 module.exports = { describeScript, newScript, render };

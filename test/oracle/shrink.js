@@ -18,7 +18,11 @@ const only = (script, keeps) => ({ ...script, steps: script.steps.filter(keeps) 
 /** Smaller ones, the smallest first. @param {Script} script @returns {Generator<Script>} */
 function* smallerOnes(script) {
   const units = [...new Set(script.steps.map(({ unit }) => /** @type {number} */ (unit)))];
-  for (let size = Math.ceil(units.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+  for (
+    let size = Math.ceil(units.length / 2);
+    size >= 1;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
     for (let at = units.length - size; at > -size; at -= size) {
       const gone = new Set(units.slice(Math.max(at, 0), at + size));
       yield only(script, ({ unit }) => !gone.has(/** @type {number} */ (unit)));
@@ -27,7 +31,10 @@ function* smallerOnes(script) {
   for (const step of script.steps.toReversed()) yield only(script, (one) => one !== step);
   if (script.hears !== 'nothing') yield { ...script, hears: 'nothing' };
   if (script.steps.some(({ isAwaited, form }) => !isAwaited || form !== undefined)) {
-    yield { ...script, steps: script.steps.map((step) => ({ ...step, isAwaited: true, form: undefined })) };
+    yield {
+      ...script,
+      steps: script.steps.map((step) => ({ ...step, isAwaited: true, form: undefined })),
+    };
   }
 }
 

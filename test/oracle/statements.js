@@ -43,9 +43,28 @@ const OTHER_SETTINGS = [
   "statement_timeout = 'never'",
 ];
 const READ_SETTINGS = [
-  ...['work_mem', 'timezone', 'datestyle', 'intervalstyle', 'client_min_messages', 'statement_timeout'],
-  ...['lock_timeout', 'application_name', 'extra_float_digits', 'enable_seqscan', 'role', 'search_path'],
-  ...['transaction_isolation', 'transaction_read_only', 'default_transaction_isolation', 'bytea_output'],
+  ...[
+    'work_mem',
+    'timezone',
+    'datestyle',
+    'intervalstyle',
+    'client_min_messages',
+    'statement_timeout',
+  ],
+  ...[
+    'lock_timeout',
+    'application_name',
+    'extra_float_digits',
+    'enable_seqscan',
+    'role',
+    'search_path',
+  ],
+  ...[
+    'transaction_isolation',
+    'transaction_read_only',
+    'default_transaction_isolation',
+    'bytea_output',
+  ],
   ...['session_replication_role', 'plan_cache_mode', 'client_encoding', 'row_security'],
 ];
 
@@ -61,11 +80,41 @@ const READS = [
   [(r) => `select * from {h}plain where id = ${id(r)}`, 4],
   [(r) => ({ text: 'select * from {h}plain where id = $1', values: [id(r)] }), 6],
   [() => 'select id, n, t from {h}plain order by id', 3],
-  [(r) => ({ text: 'select name, born, tags, data from {s}people where id = $1', values: [r.int(1, 50)] }), 5],
-  [(r) => ({ text: 'select p.name, o.total, o.placed from {s}people p join {s}orders o on o.person = p.id where p.id = $1 order by o.id', values: [n(r)] }), 3],
-  [(r) => ({ text: 'select * from {s}rich where id = any($1::int[]) order by id', values: [[1, n(r), 40]] }), 2],
-  [(r) => ({ text: 'select {s}twice($1) as twice, {h}quiet(id) as q from {h}plain order by id', values: [n(r)] }), 2],
-  [(r) => ({ text: 'with recursive c(i) as (select 1 union all select i + 1 from c where i < $1::int) select i, sum(i) over (order by i)::int as s from c order by i', values: [n(r)] }), 1],
+  [
+    (r) => ({
+      text: 'select name, born, tags, data from {s}people where id = $1',
+      values: [r.int(1, 50)],
+    }),
+    5,
+  ],
+  [
+    (r) => ({
+      text: 'select p.name, o.total, o.placed from {s}people p join {s}orders o on o.person = p.id where p.id = $1 order by o.id',
+      values: [n(r)],
+    }),
+    3,
+  ],
+  [
+    (r) => ({
+      text: 'select * from {s}rich where id = any($1::int[]) order by id',
+      values: [[1, n(r), 40]],
+    }),
+    2,
+  ],
+  [
+    (r) => ({
+      text: 'select {s}twice($1) as twice, {h}quiet(id) as q from {h}plain order by id',
+      values: [n(r)],
+    }),
+    2,
+  ],
+  [
+    (r) => ({
+      text: 'with recursive c(i) as (select 1 union all select i + 1 from c where i < $1::int) select i, sum(i) over (order by i)::int as s from c order by i',
+      values: [n(r)],
+    }),
+    1,
+  ],
   [() => 'select id, n from {h}calm order by id', 2],
   [() => 'select * from {h}asking', 2],
   [() => 'select id, tenant, t from {h}secured order by id', 2],
@@ -81,18 +130,34 @@ const READS = [
   [(r) => ({ text: `show app.${r.pick(NAMES)}`, isStrict: true }), 0.7],
   [(r) => ({ text: `select current_setting('app.${r.pick(NAMES)}')`, isStrict: true }), 0.7],
   [() => 'select {h}peek()', 2],
-  [() => 'select {h}with_set(), current_setting(\'work_mem\')', 0.7],
-  [() => "select timestamptz '2024-07-01 12:00:00+00'::text as t, interval '1 day 2 hours'::text as i, 0.1::float8 + 0.2::float8 as f", 2],
+  [() => "select {h}with_set(), current_setting('work_mem')", 0.7],
+  [
+    () =>
+      "select timestamptz '2024-07-01 12:00:00+00'::text as t, interval '1 day 2 hours'::text as i, 0.1::float8 + 0.2::float8 as f",
+    2,
+  ],
   [() => "select date '2024-02-03'::text as d, '\\x00ff'::bytea::text as b", 1],
-  [() => "select txid_current_if_assigned() is null as none", 0.7],
-  [() => 'select count(*)::int as n from pg_cursors where name <> \'\'', 0.7],
-  [() => "select name, statement from pg_prepared_statements where from_sql order by name", 0.7],
-  [() => "select count(*)::int as n from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()", 1],
+  [() => 'select txid_current_if_assigned() is null as none', 0.7],
+  [() => "select count(*)::int as n from pg_cursors where name <> ''", 0.7],
+  [() => 'select name, statement from pg_prepared_statements where from_sql order by name', 0.7],
+  [
+    () =>
+      "select count(*)::int as n from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()",
+    1,
+  ],
   [() => 'select count(*)::int as n from pg_listening_channels()', 0.7],
   [() => "select setting from pg_settings where name = 'work_mem'", 0.7],
-  [() => "select to_regclass('pg_temp.tmp1') is not null as tmp, to_regclass('t1') is not null as t", 1],
+  [
+    () =>
+      "select to_regclass('pg_temp.tmp1') is not null as tmp, to_regclass('t1') is not null as t",
+    1,
+  ],
   [() => 'select pg_backend_pid() = pg_backend_pid() as same', 0.5],
-  [() => 'select relname from pg_class where relpersistence = \'t\' and relkind = \'r\' and pg_table_is_visible(oid) order by relname', 0.7],
+  [
+    () =>
+      "select relname from pg_class where relpersistence = 't' and relkind = 'r' and pg_table_is_visible(oid) order by relname",
+    0.7,
+  ],
   [() => 'table {h}counters', 0.7],
   [(r) => ({ text: 'values (1, $1::text), (2, null)', values: [`é${n(r)}`] }), 0.7],
   [() => "select lower('ABC') as l, upper('x') as u, length('abc') as n", 1.5],
@@ -125,25 +190,71 @@ const ERRORS = [
 
 /** Those that change rows, plain ones and such as hide a call. @type {Entry[]} */
 const WRITES = [
-  [(r) => ({ text: 'insert into {h}plain values ($1, $2, $3)', values: [r.int(4, 20), n(r), `t${n(r)}`] }), 4],
-  [(r) => ({ text: 'insert into {h}plain values ($1, $2, null) on conflict (id) do update set n = plain.n + excluded.n returning *', values: [r.int(1, 6), n(r)] }), 3],
-  [(r) => ({ text: 'update {h}plain set n = n + $2 where id = $1 returning id, n', values: [id(r), n(r)] }), 3],
+  [
+    (r) => ({
+      text: 'insert into {h}plain values ($1, $2, $3)',
+      values: [r.int(4, 20), n(r), `t${n(r)}`],
+    }),
+    4,
+  ],
+  [
+    (r) => ({
+      text: 'insert into {h}plain values ($1, $2, null) on conflict (id) do update set n = plain.n + excluded.n returning *',
+      values: [r.int(1, 6), n(r)],
+    }),
+    3,
+  ],
+  [
+    (r) => ({
+      text: 'update {h}plain set n = n + $2 where id = $1 returning id, n',
+      values: [id(r), n(r)],
+    }),
+    3,
+  ],
   [(r) => `update {h}plain set t = 'u${n(r)}' where id = ${id(r)}`, 2],
   [(r) => ({ text: 'delete from {h}plain where id = $1 returning *', values: [r.int(3, 9)] }), 2],
   [(r) => ({ text: 'update {h}counters set n = n + 1 where id = $1', values: [id(r)] }), 3],
-  [() => 'with moved as (delete from {h}plain where id = 3 returning *) insert into {h}logged select id, t from moved returning id', 1],
-  [(r) => ({ text: 'insert into {h}serial (t) values ($1) returning id', values: [`s${n(r)}`] }), 2],
-  [(r) => ({ text: 'insert into {h}ident (t) values ($1), ($1) returning id, t', values: [`i${n(r)}`] }), 1.5],
-  [(r) => ({ text: 'insert into {h}child values ($1, $2)', values: [r.int(3, 9), r.int(1, 4)] }), 1.5],
-  [(r) => ({ text: 'insert into {h}triggered values ($1, $2) returning *', values: [n(r), 'new'] }), 2],
+  [
+    () =>
+      'with moved as (delete from {h}plain where id = 3 returning *) insert into {h}logged select id, t from moved returning id',
+    1,
+  ],
+  [
+    (r) => ({ text: 'insert into {h}serial (t) values ($1) returning id', values: [`s${n(r)}`] }),
+    2,
+  ],
+  [
+    (r) => ({
+      text: 'insert into {h}ident (t) values ($1), ($1) returning id, t',
+      values: [`i${n(r)}`],
+    }),
+    1.5,
+  ],
+  [
+    (r) => ({ text: 'insert into {h}child values ($1, $2)', values: [r.int(3, 9), r.int(1, 4)] }),
+    1.5,
+  ],
+  [
+    (r) => ({
+      text: 'insert into {h}triggered values ($1, $2) returning *',
+      values: [n(r), 'new'],
+    }),
+    3,
+  ],
   [() => "update {h}triggered set t = 'changed'", 1],
   [(r) => ({ text: 'insert into {h}noisy values ($1, 1)', values: [n(r)] }), 1.5],
   [(r) => ({ text: 'insert into {h}defaulted (id) values ($1) returning *', values: [n(r)] }), 2],
-  [(r) => ({ text: 'insert into {h}checked values (1, $1)', values: [n(r)] }), 1.5],
+  [(r) => ({ text: 'insert into {h}checked values (1, $1)', values: [n(r)] }), 2.5],
   [(r) => ({ text: 'insert into {h}generated values ($1) returning g', values: [n(r)] }), 1.5],
   // Without values only the simple protocol shows what a rule selects.
   [() => ({ text: 'update {h}ruled set n = n + $1', values: [1] }), 1],
-  [(r) => ({ text: 'insert into {h}secured values ($1, $2, $3)', values: [r.int(4, 9), r.pick(['red', 'blue']), 'new'] }), 1],
+  [
+    (r) => ({
+      text: 'insert into {h}secured values ($1, $2, $3)',
+      values: [r.int(4, 9), r.pick(['red', 'blue']), 'new'],
+    }),
+    1,
+  ],
   [() => 'update {h}calm set n = n + 1 where id = 2 returning n', 1],
   [() => "select nextval('{h}seq')::int as v", 2],
   [() => "insert into {h}logged select nextval('{h}seq'), 'from a sequence' returning id", 1.5],
@@ -177,12 +288,18 @@ const EFFECTS = [
   [(r) => ({ text: 'select {h}noise($1)', values: [`n${n(r)}`] }), 1.5],
   [(r) => `select {h}lies(${n(r)})`, 1],
   [(r) => `select ${n(r)} operator({op}.<~>) ${n(r)} as o`, 1.5],
-  [(r) => ({ text: 'select id operator({op}.<~>) $1 as o from {h}plain order by id', values: [n(r)] }), 1],
+  [
+    (r) => ({
+      text: 'select id operator({op}.<~>) $1 as o from {h}plain order by id',
+      values: [n(r)],
+    }),
+    1,
+  ],
   [(r) => `select '${r.pick(['calm', 'happy'])}'::{h}mood::int as m`, 1],
   [() => 'select {h}touch_sum(n)::int as s from (select n from {h}plain order by id) p', 1],
   [() => 'select 5::{h}positive as p', 1],
   [() => 'select p.shout from {h}plain p order by id', 1],
-  [() => 'select {home}.lower(\'ABC\')', 1],
+  [() => "select {home}.lower('ABC')", 1],
   [(r) => `call {h}adds(${n(r)})`, 1.5],
   [(r) => `call {h}commits(${n(r)})`, 1],
   [(r) => numbered("do $$ begin perform set_config('app.x', 'do %n', false); end $$", r), 1.5],
@@ -206,7 +323,13 @@ const SESSION = [
   [(r) => `set app.${r.pick(NAMES)} = 'x${n(r)}'`, 2],
   [(r) => `set local app.${r.pick(NAMES)} = 'l${n(r)}'`, 1],
   [(r) => ({ text: `reset app.${r.pick(NAMES)}`, isStrict: true }), 0.5],
-  [(r) => ({ text: "select set_config('app.tenant', $1, $2)", values: [r.pick(['red', 'blue']), r.chance(0.4)] }), 2],
+  [
+    (r) => ({
+      text: "select set_config('app.tenant', $1, $2)",
+      values: [r.pick(['red', 'blue']), r.chance(0.4)],
+    }),
+    2,
+  ],
   [(r) => ({ text: 'select set_config($1, $2, false)', values: ['work_mem', `${n(r)}00kB`] }), 1.5],
   [() => 'set search_path to {home}, pg_catalog', 0.7],
   [() => 'set search_path to {extra}, {home}, oracle_shared', 1],
@@ -217,7 +340,13 @@ const SESSION = [
   [() => 'set session characteristics as transaction isolation level serializable', 0.4],
   [() => 'set transaction isolation level serializable', 0.4],
   [() => 'set constraints all immediate', 0.5],
-  [() => ({ text: "update pg_settings set setting = $1 where name = 'work_mem'", values: ['300'] }), 0.4],
+  [
+    () => ({
+      text: "update pg_settings set setting = $1 where name = 'work_mem'",
+      values: ['300'],
+    }),
+    0.4,
+  ],
   [() => "load 'plpgsql'", 0.2],
   [(r) => `listen {channel}${id(r)}`, 1],
   [(r) => `notify {channel}${id(r)}, 'p${n(r)}'`, 1.5],
@@ -241,7 +370,11 @@ const NAMED = [
   [(r) => `deallocate p${r.int(1, 2)}`, 0.7],
   [() => 'deallocate all', 0.3],
   [(r) => `declare c${r.int(1, 2)} cursor for select id, n from {h}plain order by id`, 1],
-  [(r) => `declare c${r.int(1, 2)} scroll cursor with hold for select id, name from {s}people order by id`, 1],
+  [
+    (r) =>
+      `declare c${r.int(1, 2)} scroll cursor with hold for select id, name from {s}people order by id`,
+    1,
+  ],
   [(r) => `fetch ${id(r)} from c${r.int(1, 2)}`, 2],
   [(r) => `fetch backward 1 from c${r.int(1, 2)}`, 0.5],
   [(r) => `move 1 in c${r.int(1, 2)}`, 0.5],
@@ -266,8 +399,11 @@ const TRANSACTIONS = [
   [(r) => `savepoint s${r.int(1, 2)}`, 1],
   [(r) => `rollback to savepoint s${r.int(1, 2)}`, 1],
   [(r) => `release savepoint s${r.int(1, 2)}`, 0.7],
-  [() => "begin; set local work_mem = '500kB'; select current_setting('work_mem') as m; commit", 0.7],
-  [() => 'begin; insert into {h}logged values (1, \'one text\')', 0.5],
+  [
+    () => "begin; set local work_mem = '500kB'; select current_setting('work_mem') as m; commit",
+    0.7,
+  ],
+  [() => "begin; insert into {h}logged values (1, 'one text')", 0.5],
   [() => 'commit; begin', 0.3],
   [() => 'lock table {h}counters in share mode', 0.4],
 ];
@@ -275,7 +411,11 @@ const TRANSACTIONS = [
 /** What a script makes goes into its own schema, or into that of temporary tables. @type {Entry[]} */
 const DDL = [
   [(r) => `create table {x}t${r.int(1, 2)} (a int default ${n(r)}, b text)`, 2],
-  [() => 'create table if not exists {x}t1 as select id as a, name as b from {s}people where id < 4', 1],
+  [
+    () =>
+      'create table if not exists {x}t1 as select id as a, name as b from {s}people where id < 4',
+    1,
+  ],
   [(r) => `alter table {x}t${r.int(1, 2)} add column c${n(r)} int default 5`, 1],
   [() => 'alter table {x}t1 alter column a type bigint', 0.7],
   [() => 'alter table {x}t1 rename to t2', 0.4],
@@ -285,7 +425,11 @@ const DDL = [
   [() => 'create or replace view {x}v1 as select id, {h}touch_int(n) as n from {h}plain', 1.2],
   [() => 'drop view if exists {x}v1 cascade', 0.4],
   [(r) => `create or replace function {x}f1() returns int language sql as $$ select ${n(r)} $$`, 1],
-  [(r) => `create or replace function {x}f1() returns int language plpgsql as $$ begin perform set_config('work_mem', '${n(r)}00kB', false); return 1; end $$`, 1.2],
+  [
+    (r) =>
+      `create or replace function {x}f1() returns int language plpgsql as $$ begin perform set_config('work_mem', '${n(r)}00kB', false); return 1; end $$`,
+    1.2,
+  ],
   [() => 'drop function if exists {x}f1()', 0.4],
   [() => "create type {x}kind as enum ('a', 'b')", 0.4],
   [() => "select 'a'::{x}kind as k, enum_range(null::{h}mood)::text as r", 0.5],
@@ -297,7 +441,11 @@ const DDL = [
   [() => 'select id as a into temp tmp1 from {h}plain', 0.7],
   [() => 'create table pg_temp.tmp1 (a text)', 0.4],
   [() => 'drop table if exists tmp1', 0.7],
-  [(r) => `create or replace function pg_temp.g() returns int language sql as $$ select ${n(r)} $$`, 0.7],
+  [
+    (r) =>
+      `create or replace function pg_temp.g() returns int language sql as $$ select ${n(r)} $$`,
+    0.7,
+  ],
   [() => 'create temp view plain as select 0 as id, 0 as n, null::text as t', 0.4],
   [() => 'create temp sequence tseq', 0.3],
   [() => "select nextval('tseq')::int as v", 0.3],
@@ -319,4 +467,19 @@ const KINDS = /** @type {const} */ ([
   [ERRORS, 1.2],
 ]);
 
-module.exports = { DDL, EFFECTS, ERRORS, KINDS, NAMED, NAMES, PROFILE, READS, SESSION, TRANSACTIONS, WRITES, id, n, numbered };
+module.exports = {
+  DDL,
+  EFFECTS,
+  ERRORS,
+  KINDS,
+  NAMED,
+  NAMES,
+  PROFILE,
+  READS,
+  SESSION,
+  TRANSACTIONS,
+  WRITES,
+  id,
+  n,
+  numbered,
+};
