@@ -41,9 +41,15 @@ class Places {
   async #make(home) {
     await this.owners.query(`drop schema if exists ${home}, ${home}x cascade`);
     await this.owners.query(placeSql(home, this.#isStrict));
+    await this.#fill(home, [...Object.keys(TABLES), ...SEQUENCES]);
     const { rows } = await this.owners.query('select max(objid::bigint) as last from pg_depend');
     this.#lastOids.set(home, rows[0].last);
     this.#pristine.set(home, JSON.stringify(await this.read(home)));
+  }
+
+  /** @param {string} home @param {string[]} changed */
+  async #fill(home, changed) {
+    for (const text of restoreSql(home, changed)) await this.owners.query(text);
   }
 
   /** @returns {Promise<string>} the schema of a place that nobody else has */
@@ -95,7 +101,7 @@ class Places {
       );
     }
     const changed = Object.keys(contents).filter((name) => contents[name] !== before[name]);
-    await this.owners.query(restoreSql(home, changed));
+    await this.#fill(home, changed);
   }
 }
 

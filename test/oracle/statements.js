@@ -169,8 +169,6 @@ const READS = [
   [() => 'select * from {x}v1', 2],
   [() => 'select {x}f1()', 1.5],
   [() => 'select pg_temp.g()', 0.7],
-  [() => '', 0.3],
-  [() => '-- nothing but a comment', 0.3],
 ];
 
 /** Those that are wrong, or fail on their way. @type {Entry[]} */
