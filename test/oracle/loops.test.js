@@ -8,6 +8,7 @@ const assert = require('node:assert/strict');
 const pg = require('pg');
 const { Pool } = require('../..');
 const { startDatabase } = require('../../scripts/database');
+const { withBorrowed } = require('../support/borrow');
 const { givenPoolOptions } = require('../support/given-pool');
 const { Observer } = require('../support/outside');
 const { IS_LONG, TIMES } = require('../support/property');
@@ -155,21 +156,7 @@ describe('Loops that read, compute and write', function () {
 
   /** @param {(client: any) => Promise<void>} turn */
   async function call(turn) {
-    for (let left = ROUNDS; left > 0; --left) {
-      const client = await pool.connect();
-      let isReleased = false;
-      const { release } = client;
-      client.release = (/** @type {any} */ destroy) => {
-        isReleased = true;
-        client.release = release;
-        release.call(client, destroy);
-      };
-      try {
-        await turn(client);
-      } finally {
-        if (!isReleased) client.release();
-      }
-    }
+    for (let left = ROUNDS; left > 0; --left) await withBorrowed(pool, turn);
   }
 
   for (const [whose, SomePool] of Object.entries(DRIVERS)) {

@@ -9,6 +9,7 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { Pool } = require('../..');
 const { startDatabase } = require('../../scripts/database');
 const { Random } = require('../stress/random');
+const { withBorrowed } = require('../support/borrow');
 const { givenPoolOptions } = require('../support/given-pool');
 const { Observer } = require('../support/outside');
 const { IS_LONG, SEED, TIMES } = require('../support/property');
@@ -156,19 +157,8 @@ describe('A hundred tenants on a small pool', function () {
     for (let left = VISITS; left > 0; --left) {
       const way = random.pick(Object.keys(WAYS));
       try {
-        const client = await pool.connect();
-        let isReleased = false;
-        const { release } = client;
-        client.release = (/** @type {any} */ destroy) => {
-          isReleased = true;
-          release.call(client, destroy);
-        };
-        try {
-          await WAYS[way](client, tenant, random);
-          visits += 1;
-        } finally {
-          if (!isReleased) client.release(random.chance(0.1));
-        }
+        await withBorrowed(pool, (client) => WAYS[way](client, tenant, random), random.chance(0.1));
+        visits += 1;
       } catch (error) {
         const { code } = /** @type {any} */ (error);
         if (mayBeCut && IS_CUT.test(String(code))) continue;
