@@ -65,6 +65,8 @@ function describeError(error) {
   if (said.routine === undefined) delete said.line;
   // The driver tells how many it was given, where the server has no hint.
   if (said.code === '08P01') delete said.hint;
+  // With its schema or without, by the search_path of whoever called it first in that session.
+  said.where = said.where?.replaceAll(/(?<=PL\/pgSQL function )\w+\./g, '');
   // A session that had a temporary table before it was reset knows their schema.
   if (/\bpg_temp\b/.test(said.message) && /^(?:3F000|42883|42P01|42704)$/.test(said.code)) {
     return { message: 'there is no such thing in pg_temp' };
