@@ -71,8 +71,10 @@ function describeError(error) {
   if (/\bpg_temp\b/.test(said.message) && /^(?:3F000|42883|42P01|42704)$/.test(said.code)) {
     return { message: 'there is no such thing in pg_temp' };
   }
-  // An error that no server has sent says nothing else that is to be compared.
-  return error.severity === undefined ? { code: error.code, message: error.message } : said;
+  if (error.severity !== undefined) return said;
+  // An error that no server has sent. Codes of our own are where `pg` has none.
+  const code = /^ERR_PG_CONDUIT_/.test(error.code) ? undefined : error.code;
+  return { code, message: error.message };
 }
 
 /**

@@ -56,6 +56,11 @@ const FAULTS = {
   'a trigger is taken for harmless': whereOutside(/^(?:insert into|update) \S*triggered/),
   'a default is taken for harmless': whereOutside(/^insert into \S*defaulted/),
   'a check is taken for harmless': whereOutside(/^insert into \S*checked/),
+  'a policy is taken for harmless': whereOutside(/from \S*guarded\b/),
+  'a partition is taken for harmless': whereOutside(/^insert into \S*parted\b/),
+  'a foreign key is taken for harmless': whereOutside(/^delete from \S*parent\b/),
+  'a view is written to as to a table': whereOutside(/^insert into \S*(?:through|instead)\b/),
+  'set_config() is not recognized': whereOutside(/u&"set|"set_config"|query_to_xml/),
   'what asks the session goes anywhere': whereOutside(
     /pg_cursors|pg_locks|pg_listening|pg_prepared|pg_settings/,
   ),

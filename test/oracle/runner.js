@@ -27,7 +27,10 @@ const CHECKOUTS = 32;
 
 /** @param {any} error */
 const isRefusal = (error) =>
-  error?.outcome === 'not-run' && /^ERR_PG_CONDUIT_/.test(String(error.code));
+  error?.outcome === 'not-run' &&
+  /^ERR_PG_CONDUIT_/.test(String(error.code)) &&
+  // `pg` refuses that in the same words.
+  !error.message.startsWith('Prepared statements must be unique');
 
 /** @param {any} client */
 async function askPid(client) {

@@ -103,6 +103,10 @@ const TABLES = {
   ruled: '(1, 1)',
   secured: "(1, 'red', 'r1'), (2, 'blue', 'b1'), (3, 'red', 'r2')",
   logged: '',
+  guarded: "(1, 'red'), (2, 'blue')",
+  parted: "(1, 'low'), (11, 'high')",
+  parent: '(1), (2)',
+  cascaded: '(1, 1), (2, 2)',
 };
 const SEQUENCES = ['seq', 'serial_id_seq', 'ident_id_seq'];
 
@@ -178,6 +182,21 @@ function placeSql(home, isStrict) {
     alter table ${home}.secured enable row level security;
     create policy tenants on ${home}.secured using (tenant = current_setting('app.tenant', true));
     ${code(`shout(p ${home}.plain) returns text`, `begin return ${home}.touch(upper(p.t)); end`)}
+    create table ${home}.guarded (id int, t text);
+    alter table ${home}.guarded enable row level security;
+    create policy guards on ${home}.guarded using (${home}.touch(t) is not null);
+    create table ${home}.parted (id int, t text) partition by range (id);
+    create table ${home}.parted_low partition of ${home}.parted for values from (0) to (10);
+    create table ${home}.parted_high partition of ${home}.parted for values from (10) to (100);
+    create trigger changes before insert or update on ${home}.parted_high for each row execute function ${home}.on_change();
+    create table ${home}.parent (id int primary key);
+    create table ${home}.cascaded (id int, parent int references ${home}.parent on delete cascade);
+    ${code('on_delete() returns trigger', `begin perform ${home}.touch_int(old.id); return old; end`)}
+    create trigger goes before delete on ${home}.cascaded for each row execute function ${home}.on_delete();
+    create view ${home}.through as select id, t from ${home}.triggered;
+    create view ${home}.instead as select id from ${home}.plain;
+    ${code('on_instead() returns trigger', `begin perform ${home}.touch_int(new.id); return new; end`)}
+    create trigger takes instead of insert on ${home}.instead for each row execute function ${home}.on_instead();
     create view ${home}.calm as select id, n from ${home}.plain;
     create view ${home}.touching as select id, ${home}.touch(t) as t from ${home}.plain;
     create view ${home}.deep as select id, t from ${home}.touching where id < 3;

@@ -78,6 +78,37 @@ const TRANSACTIONS = [
     }),
     1,
   ],
+  // What must come before the first query of a transaction.
+  [
+    (r) => ({
+      parts: [
+        r.pick(['begin', 'begin read only', 'start transaction']),
+        r.pick([
+          'set transaction isolation level repeatable read',
+          'set transaction read only',
+          'set transaction isolation level serializable, read only, deferrable',
+        ]),
+        'show transaction_isolation',
+        ...some(r, 1, 2, READS, WRITES),
+        r.pick(['commit', 'rollback']),
+      ],
+    }),
+    1.5,
+  ],
+  // A constraint that fails at the commit.
+  [
+    (r) => ({
+      parts: [
+        'begin',
+        'insert into {h}child values (9, 99)',
+        ...some(r, 0, 1, READS),
+        r.pick(['commit', 'commit', 'set constraints all immediate']),
+        'select count(*)::int as n from {h}child',
+        'commit',
+      ],
+    }),
+    1,
+  ],
   // The time of a transaction is that of its BEGIN, and stays.
   [
     () => ({

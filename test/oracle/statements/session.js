@@ -55,7 +55,9 @@ const SESSION = [
   [() => "SET client_min_messages TO warning;SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE", 0.7],
   [() => 'set session characteristics as transaction isolation level serializable', 0.4],
   [() => 'set transaction isolation level serializable', 0.4],
+  [() => 'set transaction read only', 0.4],
   [() => 'set constraints all immediate', 0.5],
+  [() => 'set constraints all deferred', 0.3],
   [
     () => ({
       text: "update pg_settings set setting = $1 where name = 'work_mem'",
