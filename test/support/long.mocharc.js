@@ -10,6 +10,9 @@ const SPECS = [
   'faults/network-cuts',
   'query/outcome',
   'copy/rows',
+  'oracle/oracle',
+  'oracle/loops',
+  'oracle/tenants',
 ];
 
 module.exports = {
