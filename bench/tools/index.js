@@ -51,6 +51,9 @@ const TOOL_NAMES = [
   'prisma',
 ];
 
+/** For which a caller waits in a tool's own queue, where the tool has a limit: less would be an error under load. */
+const PATIENCE_MILLIS = 60_000;
+
 /** @param {string} name @returns {Tool} */
 function getTool(name) {
   return require(`./${name}`);
@@ -66,4 +69,4 @@ function toolVersion(name) {
   return packageVersion(getTool(name).packageName, FOLDER);
 }
 
-module.exports = { FOLDER, TOOL_NAMES, getTool, requireFromTools, toolVersion };
+module.exports = { FOLDER, PATIENCE_MILLIS, TOOL_NAMES, getTool, requireFromTools, toolVersion };

@@ -17,11 +17,7 @@ module.exports = {
     /** @param {any} on @returns {import('.').Statements} */
     const statements = (on) => ({
       point: (id) =>
-        on
-          .selectFrom('points')
-          .select(['id', 'n'])
-          .where('id', '=', id)
-          .executeTakeFirstOrThrow(),
+        on.selectFrom('points').select(['id', 'n']).where('id', '=', id).executeTakeFirstOrThrow(),
       insert: (id, n) => on.insertInto('inserts').values({ id, n }).execute(),
       update: (id, n) =>
         on.updateTable('world').set({ randomnumber: n }).where('id', '=', id).execute(),

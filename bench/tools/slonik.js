@@ -3,8 +3,7 @@
 // Slonik, which makes the clients of its own pool. One of index.js.
 
 const { SCHEMA } = require('../tables');
-const { PATIENCE_MILLIS } = require('./patience');
-const { requireFromTools } = require('.');
+const { PATIENCE_MILLIS, requireFromTools } = require('.');
 
 /** @type {import('.').Tool} */
 module.exports = {
