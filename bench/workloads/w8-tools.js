@@ -92,7 +92,7 @@ function newCase(tool, place, { name, callers, run }) {
     place,
     max: 1,
     once: true,
-    full: callers === 1,
+    full: callers === 1 || place === 'near',
     unitsPerOperation: 1,
     run() {
       throw new Error('tools/child.js runs it');
