@@ -64,8 +64,8 @@ async function openPlace(server, delayMillis) {
         const { busiestPart, lateMillis } = await relay.end();
         const part = Math.ceil(100 * busiestPart);
         return (
-          `${told}, through a relay, which used at most ${part} % of a core, and of 100 pieces was later than ` +
-          `${lateMillis.toFixed(1)} ms with one`
+          `${told}, through a relay, which never used more than ${part} % of a core, and passed 99 of 100 pieces on ` +
+          `no more than ${lateMillis.toFixed(1)} ms late`
         );
       },
     };
@@ -94,7 +94,7 @@ async function describeRoundTrip({ url, config }, password) {
     }
   });
   const median = samples.sort((a, b) => a - b)[ROUND_TRIPS >> 1];
-  return `\`select 1\` takes ${median.toFixed(1)} ms`;
+  return `a query alone takes ${median.toFixed(1)} ms`;
 }
 
 module.exports = { ROUND_TRIP_MILLIS, openPlaces };
