@@ -43,7 +43,8 @@ typedef struct End {
   int fd;
   Pair* pair;
   struct End* other;
-  int has_ended;                /* nothing comes from it any more */
+  int has_ended;                 /* nothing comes from it any more */
+  int is_watched;                /* in epoll */
   Piece *blocked, *blocked_last; /* due, and not taken by the kernel yet */
 } End;
 
@@ -154,9 +155,12 @@ static int Write(Piece* piece) {
   return 1;
 }
 
+/* A socket that has ended is told of for ever, whatever was asked for: only outside of epoll it keeps quiet. */
 static void WatchAgain(End* end) {
   uint32_t events = (end->has_ended ? 0 : EPOLLIN) | (end->blocked != NULL ? EPOLLOUT : 0);
-  Watch(EPOLL_CTL_MOD, end->fd, events, end);
+  int operation = events == 0 ? EPOLL_CTL_DEL : end->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (events != 0 || end->is_watched) Watch(operation, end->fd, events, end);
+  end->is_watched = events != 0;
 }
 
 static void Pass(Piece* piece) {
@@ -262,7 +266,7 @@ static void Accept(void) {
     end->pair = pair;
     end->other = &pair->ends[1 - i];
     setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* a unix socket has none */
-    Watch(EPOLL_CTL_ADD, fds[i], EPOLLIN, end);
+    WatchAgain(end);
   }
 }
 
@@ -318,14 +322,8 @@ int main(int argc, char** argv) {
         return 0;
       } else {
         End* end = data;
-        if (!end->pair->is_closed && events[i].events & EPOLLOUT) PassBlocked(end);
-        if (!end->pair->is_closed && events[i].events & ~EPOLLOUT) {
-          if (end->has_ended) {
-            Close(end->pair);
-          } else {
-            Take(end);
-          }
-        }
+        if (!end->pair->is_closed && events[i].events & ~EPOLLIN) PassBlocked(end);
+        if (!end->pair->is_closed && !end->has_ended && events[i].events & ~EPOLLOUT) Take(end);
       }
     }
     PassDue();
