@@ -6,7 +6,7 @@ const { runCases, serveJob } = require('../serve-job');
 const { withClient } = require('../tables');
 const { cases: CASES } = require('../workloads/w8-tools');
 const { ConnectionsWatch } = require('./connections');
-const { POOL, placeDriver } = require('./drivers');
+const { POOL, assertPlaced, placeDriver } = require('./drivers');
 const { getTool, requireFromTools } = require('.');
 
 /**
@@ -36,6 +36,7 @@ async function main({ driver, target: server, cases: names, timing, places, sett
       process.env.PGAPPNAME = `bench ${process.pid} ${CASES.indexOf(one)}`;
       await watch.begin(process.env.PGAPPNAME);
       const session = await tool.open({ ...place, max });
+      assertPlaced(driver);
       const measured = await one.runTool(session, client, { ...timing, warmupMillis });
       measurement = { ...measured, connections: await watch.end() };
       await session.end();

@@ -6,7 +6,7 @@ const { createRequire } = require('node:module');
 const Module = require('node:module');
 const path = require('node:path');
 const { OURS } = require('../drivers');
-const { FOLDER } = require('.');
+const { FOLDER, requireFromTools } = require('.');
 
 const ROOT = path.join(__dirname, '..', '..');
 /** Of a pool from which a tool borrows, with any driver. */
@@ -69,4 +69,17 @@ function placeDriver(driver) {
   };
 }
 
-module.exports = { POOL, placeDriver, readSettings };
+/**
+ * Whatever a tool has loaded by now, it was this driver.
+ * @param {string} driver
+ */
+function assertPlaced(driver) {
+  const { name } = requireFromTools('pg/package.json');
+  const another = path.join(FOLDER, 'node_modules', 'pg') + path.sep;
+  const stray = Object.keys(require.cache).find((file) => file.startsWith(another));
+  if (name !== driver || stray !== undefined) {
+    throw new Error(`The tool was to get ${driver} for pg, and got ${stray ?? name}`);
+  }
+}
+
+module.exports = { POOL, assertPlaced, placeDriver, readSettings };

@@ -14,20 +14,19 @@ module.exports = {
     const { eq } = requireFromTools('drizzle-orm');
     const { drizzle } = requireFromTools('drizzle-orm/node-postgres');
     const { integer, pgSchema } = requireFromTools('drizzle-orm/pg-core');
-    const { table } = newTables(pgSchema(SCHEMA), integer);
+    const { points, inserts, world } = newTables(pgSchema(SCHEMA), integer);
     const pool = new Pool({ connectionString: url, max });
     const db = drizzle(pool);
     /** @param {any} on @returns {import('.').Statements} */
     const statements = (on) => ({
       async point(id) {
-        const [row] = await on.select().from(table.points).where(eq(table.points.id, id));
+        const [row] = await on.select().from(points).where(eq(points.id, id));
         return row;
       },
-      insert: (id, n) => on.insert(table.inserts).values({ id, n }),
-      update: (id, randomNumber) =>
-        on.update(table.world).set({ randomNumber }).where(eq(table.world.id, id)),
+      insert: (id, n) => on.insert(inserts).values({ id, n }),
+      update: (id, randomNumber) => on.update(world).set({ randomNumber }).where(eq(world.id, id)),
       async world(id) {
-        const [row] = await on.select().from(table.world).where(eq(table.world.id, id));
+        const [row] = await on.select().from(world).where(eq(world.id, id));
         return row.randomNumber;
       },
     });
@@ -43,10 +42,8 @@ module.exports = {
 function newTables(schema, integer) {
   const id = () => integer('id').primaryKey();
   return {
-    table: {
-      points: schema.table('points', { id: id(), n: integer('n') }),
-      inserts: schema.table('inserts', { id: id(), n: integer('n') }),
-      world: schema.table('world', { id: id(), randomNumber: integer('randomnumber') }),
-    },
+    points: schema.table('points', { id: id(), n: integer('n') }),
+    inserts: schema.table('inserts', { id: id(), n: integer('n') }),
+    world: schema.table('world', { id: id(), randomNumber: integer('randomnumber') }),
   };
 }
