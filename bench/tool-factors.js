@@ -47,7 +47,7 @@ function mostConnections(figures, driver, cases) {
 
 /** @param {Figures} figures @param {typeof CASES} cases of one place */
 function formatTable(figures, cases) {
-  const groups = [...new Set(cases.map(({ group }) => String(group)))];
+  const shapes = [...new Set(cases.map(({ shape }) => shape))];
   const tools = [...new Set(cases.map(({ tool }) => tool))];
   const connections = `connections, \`${OTHER}\` → ${OURS}`;
   const rows = tools.map((tool) => {
@@ -56,7 +56,7 @@ function formatTable(figures, cases) {
     const cells = own.map(({ name }) => cell(figures, name));
     return [getTool(tool).packageName, ...cells, counts.join(' → ')];
   });
-  return formatLines([['', ...groups, connections], ...rows]);
+  return formatLines([['', ...shapes, connections], ...rows]);
 }
 
 /**

@@ -22,6 +22,7 @@ const PATIENCE_MILLIS = 20_000;
  * @typedef {object} ToolCase
  * @property {string} tool
  * @property {'near' | 'away'} place
+ * @property {string} shape what is done in both places
  * @property {(session: ToolSession, client: import('pg').Client, timing: import('.').Timing) =>
  *   Promise<import('.').Measurement>} runTool the client is for what the workload itself asks
  */
@@ -82,7 +83,8 @@ const PLACES = { near: 'near', away: `${ROUND_TRIP_MILLIS} ms away` };
  * @returns {import('.').Case & ToolCase}
  */
 function newCase(tool, place, { name, callers, run }) {
-  const group = `${name}, ${callers === 1 ? '1 caller' : `${callers} callers`}, ${PLACES[place]}`;
+  const shape = `${name}, ${callers === 1 ? '1 caller' : `${callers} callers`}`;
+  const group = `${shape}, ${PLACES[place]}`;
   return {
     name: `${tool}: ${group}`,
     group,
@@ -90,6 +92,7 @@ function newCase(tool, place, { name, callers, run }) {
     part: tool,
     tool,
     place,
+    shape,
     max: 1,
     once: true,
     full: callers === 1 || place === 'near',

@@ -217,7 +217,7 @@ describe('npm run docs:figures', () => {
       assert.equal(rows.length, 2 + new Set(cases.map(({ tool }) => tool)).size);
       assert.match(
         rows[0],
-        /^\| {2}\| point selects, 200 callers, 5 ms away \| .*connections, `pg` /,
+        /^\| {2}\| point selects, 200 callers \| .*connections, `pg` /,
       );
       const cell = '**11x** (51 %)';
       assert.ok(rows.includes(`| kysely |${` ${cell} |`.repeat(4)} 10 → 4 |`), filled);
