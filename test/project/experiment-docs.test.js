@@ -215,10 +215,7 @@ describe('npm run docs:figures', () => {
       const filled = fillToolFactors(page, [madeUpRun({ throughputRatio: 11.9, cpuRatio: 1.99 })]);
       const rows = filled.split('\n').filter((line) => line.startsWith('| '));
       assert.equal(rows.length, 2 + new Set(cases.map(({ tool }) => tool)).size);
-      assert.match(
-        rows[0],
-        /^\| {2}\| point selects, 200 callers \| .*connections, `pg` /,
-      );
+      assert.match(rows[0], /^\| {2}\| point selects, 200 callers \| .*connections, `pg` /);
       const cell = '**11x** (51 %)';
       assert.ok(rows.includes(`| kysely |${` ${cell} |`.repeat(4)} 10 → 4 |`), filled);
       assert.match(
