@@ -59,8 +59,9 @@ const TABLES = {
 
 const TABLE = /(<!-- factors (?<name>\w+) -->\n)[^]*?(<!-- end of factors -->)/g;
 
+// Never more than was measured: what is cut off is to our disadvantage.
+
 /**
- * Never more than was measured: what is cut off is to our disadvantage.
  * @param {Result} [result] of another driver
  * @param {string} unit of what was done
  */
@@ -69,12 +70,18 @@ function cell(result, unit) {
   const { error, throughputRatio, cpuRatio } = result;
   if (error !== undefined) return `failed: ${error}`;
   if (throughputRatio === undefined || cpuRatio === undefined) return '–';
-  const times =
-    throughputRatio < 10
-      ? (Math.floor(throughputRatio * 10) / 10).toFixed(1)
-      : Math.floor(throughputRatio);
-  const part = cpuRatio < 2 ? `${Math.ceil(100 / cpuRatio)} %` : `1/${Math.floor(cpuRatio)}`;
+  const [times, part] = [formatTimes(throughputRatio), formatPart(cpuRatio)];
   return `**${times}x** the ${plural(unit)}/s, **${part}** of the CPU`;
+}
+
+/** @param {number} ratio of our throughput to another's */
+function formatTimes(ratio) {
+  return ratio < 10 ? (Math.floor(ratio * 10) / 10).toFixed(1) : String(Math.floor(ratio));
+}
+
+/** @param {number} ratio of another's CPU to ours */
+function formatPart(ratio) {
+  return ratio < 2 ? `${Math.ceil(100 / ratio)} %` : `1/${Math.floor(ratio)}`;
 }
 
 /** @param {Figures} figures @param {string} driver */
@@ -103,7 +110,12 @@ function formatTable(figures, name) {
     });
     return [words, ...cells];
   });
-  return [['', ...head], ['', ...head].map(() => '---'), ...lines]
+  return formatLines([['', ...head], ...lines]);
+}
+
+/** @param {string[][]} rows the first one is the head */
+function formatLines([head, ...rows]) {
+  return [head, head.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 }
@@ -145,4 +157,12 @@ function fillFactors(page, all) {
   });
 }
 
-module.exports = { TABLES, fillFactors };
+module.exports = {
+  TABLES,
+  describe,
+  fillFactors,
+  formatLines,
+  formatPart,
+  formatTimes,
+  versionOf,
+};

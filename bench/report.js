@@ -55,6 +55,8 @@ const { OURS } = require('./drivers');
  * @property {number} [serverRatio]
  * @property {string} [series] of the case
  * @property {number} [x]
+ * @property {string} [group] of the case, as in Case
+ * @property {string} [member]
  * @property {Measurement[]} measurements
  */
 
@@ -74,9 +76,10 @@ function summarize(samples, workloads, ours = OURS) {
     .filter(({ measurements, error }) => measurements.length > 0 || error !== undefined)
     .map((one) => {
       const found = findCase(workloads, one);
-      const { series, x, memoryOnly, isTimed, unitsPerOperation: units } = found;
+      const { series, x, group, member, memoryOnly, isTimed, unitsPerOperation: units } = found;
+      const published = found.published?.[one.driver];
       /** @type {Result} */
-      const result = { ...one, series, x, published: found.published?.[one.driver] };
+      const result = { ...one, series, x, group, member, published };
       if (one.error !== undefined) return result;
       /** @param {(measurement: Measurement) => number | undefined} read */
       const spreadOf = (read) => spread(one.measurements.map(read));

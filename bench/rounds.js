@@ -11,7 +11,7 @@ const { SingleBar, Presets } = require('cli-progress');
  */
 
 /**
- * @template {{ name: string }} C
+ * @template {{ name: string, part?: string }} C
  * @template {{ id: string, cases: C[] }} W
  * @typedef {object} Plan
  * @property {number} rounds
@@ -37,7 +37,7 @@ function alternate(list, round) {
 }
 
 /**
- * @template {{ name: string }} C
+ * @template {{ name: string, part?: string }} C
  * @template {{ id: string, cases: C[] }} W
  * @param {Plan<C, W>} plan
  * @param {AbortSignal} signal
@@ -70,15 +70,32 @@ async function runRounds({ rounds, workloads, drivers, casesFor, run, setUp }, s
 
   /** @param {W} workload @param {number} round @param {any} places */
   const runWorkload = async (workload, round, places) => {
-    for (const driver of alternate(drivers, round)) {
+    const parts = [...new Set(workload.cases.map(({ part }) => part))];
+    for (const [index, part] of parts.entries()) {
+      await runPart(workload, part, { round, turn: round + index, places });
+    }
+  };
+
+  /**
+   * @param {W} workload
+   * @param {string | undefined} part
+   * @param {{ round: number, turn: number, places: any }} how
+   */
+  const runPart = async (workload, part, { round, turn, places }) => {
+    for (const driver of alternate(drivers, turn)) {
       if (signal.aborted) return;
       /** @param {string} name */
       const samplesOf = (name) =>
         /** @type {Samples} */ (all.get([workload.id, name, driver].join('/')));
-      const cases = casesFor(workload, driver, round);
+      const cases = casesFor(workload, driver, round).filter((one) => one.part === part);
       // What failed or hung once is not tried again: each hang costs many seconds.
       const open = cases.filter(({ name }) => samplesOf(name).error === undefined);
-      bar?.update({ round: round + 1, what: `${workload.id} ${driver}` });
+      bar?.increment(cases.length - open.length);
+      if (open.length === 0) continue;
+      bar?.update({
+        round: round + 1,
+        what: [workload.id, part, driver].filter(Boolean).join(' '),
+      });
       await run({ workload, driver, cases: open, places }, (message) => {
         if (message.case === undefined) return;
         const samples = samplesOf(message.case);
@@ -86,7 +103,6 @@ async function runRounds({ rounds, workloads, drivers, casesFor, run, setUp }, s
         else samples.error = message.error;
         bar?.increment();
       });
-      bar?.increment(cases.length - open.length);
     }
   };
 

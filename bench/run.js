@@ -6,7 +6,8 @@
 
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { startDatabase } = require('../scripts/database');
+const { startDatabase, toConnectionString } = require('../scripts/database');
+const { installOnce } = require('../scripts/install-once');
 const { PROGRAMS } = require('./c');
 const { probe, runJob } = require('./children');
 const { describeMachine, readList, readRounds, runCommand, untilStopped } = require('./command');
@@ -15,15 +16,22 @@ const { LATEST, prepareFigures, writeFigures } = require('./figures');
 const { formatReport, summarize } = require('./report');
 const { runRounds } = require('./rounds');
 const { createTables, dropTables } = require('./tables');
+const { FOLDER: TOOLS, TOOL_NAMES, toolVersion } = require('./tools');
+const { readSettings } = require('./tools/drivers');
 const { WORKLOADS } = require('./workloads');
 
 const FULL = { rounds: 5, firstWarmupMillis: 1500, warmupMillis: 500, measureMillis: 1000 };
 const QUICK = { rounds: 2, firstWarmupMillis: 400, warmupMillis: 100, measureMillis: 150 };
 
+/** For the tools, of which some may have 200 clients. */
+const MAX_CONNECTIONS = 500;
+
 const USAGE = `npm run bench -- [options]
-  --quick            two minutes instead of 40, and rougher figures
+  --quick            three minutes instead of 70, and rougher figures
   --workload LIST    of ${WORKLOADS.map(({ id }) => id).join(',')} (all)
   --drivers LIST     of ${NAMES.join(',')} (all)
+  --tools LIST       in w8, of ${TOOL_NAMES.join(',')} (all)
+  --settings JSON    in w8, of pg-conduit: {"clients": 200, "env": {}, "defaults": {}}
   --rounds N         how often each driver is measured (${FULL.rounds}, with --quick ${QUICK.rounds})
   --json FILE        where all figures go (${path.relative('.', LATEST)}); bench:report reads them
   --help`;
@@ -40,6 +48,8 @@ function readOptions() {
       quick: { type: 'boolean', default: false },
       workload: { type: 'string' },
       drivers: { type: 'string' },
+      tools: { type: 'string' },
+      settings: { type: 'string' },
       rounds: { type: 'string' },
       json: { type: 'string', default: LATEST },
       help: { type: 'boolean', default: false },
@@ -47,7 +57,9 @@ function readOptions() {
   });
   const preset = values.quick ? QUICK : FULL;
   const { quick, json, help, ...choices } = values;
-  const words = Object.entries(choices).map(([name, value]) => `--${name} ${value}`);
+  const words = Object.entries(choices).map(
+    ([name, value]) => `--${name} ${name === 'settings' ? `'${value}'` : value}`,
+  );
   if (quick) words.unshift('--quick');
   const ids = WORKLOADS.map(({ id }) => id);
   const chosen = readList('workload', values.workload, ids);
@@ -56,6 +68,8 @@ function readOptions() {
     rounds: readRounds(values.rounds, preset.rounds),
     drivers: readList('drivers', values.drivers, NAMES),
     workloads: WORKLOADS.filter(({ id }) => chosen.includes(id)),
+    tools: readList('tools', values.tools, TOOL_NAMES),
+    settings: readSettings(values.settings),
     quick,
     json,
     help,
@@ -78,11 +92,13 @@ async function probeAll(names, target) {
 /**
  * @param {Workload} workload
  * @param {string} driver
- * @param {{ quick: boolean, round: number }} which
+ * @param {{ quick: boolean, round: number, tools: string[] }} which
  */
-function casesFor(workload, driver, { quick, round }) {
+function casesFor(workload, driver, { quick, round, tools }) {
+  if (workload.drivers && !workload.drivers.includes(driver)) return [];
   const program = PROGRAMS[driver];
   return workload.cases.filter((one) => {
+    if (one.tool !== undefined && !tools.includes(one.tool)) return false;
     if (quick && (one.full || (one.once && round > 0))) return false;
     if (program) return program.takesPart(one);
     return !one.needsBatch || getDriver(driver).hasBatch;
@@ -91,32 +107,69 @@ function casesFor(workload, driver, { quick, round }) {
 
 /**
  * @param {ReturnType<typeof readOptions>} options
- * @param {DriverInfo[]} drivers
- * @param {import('./tables').Target} target
- * @param {AbortSignal} signal
- * @returns {Promise<Samples[]>}
+ * @param {{ drivers: DriverInfo[], target: import('./tables').Target, database: import('../scripts/database').Database,
+ *   signal: AbortSignal }} around
  */
-function measure(
-  { quick, rounds, workloads, firstWarmupMillis, warmupMillis, measureMillis },
-  drivers,
-  target,
-  signal,
-) {
+async function measure(options, { drivers, target, database, signal }) {
+  const { rounds, workloads, settings } = options;
+  const { firstWarmupMillis, warmupMillis, measureMillis } = options;
   const timing = { firstWarmupMillis, warmupMillis, measureMillis };
-  return runRounds(
+  /** @type {Record<string, string>} */
+  const facts = {};
+  const samples = await runRounds(
     {
       rounds,
       workloads,
       drivers: drivers.filter(({ error }) => error === undefined).map(({ name }) => name),
-      casesFor: (workload, driver, round) => casesFor(workload, driver, { quick, round }),
-      run({ workload, driver, cases: limits }, onMessage) {
+      casesFor: (workload, driver, round) => casesFor(workload, driver, { ...options, round }),
+      async setUp({ setUp }) {
+        const around = await setUp?.(database.config);
+        return {
+          places: around?.places,
+          async tearDown() {
+            Object.assign(facts, await around?.tearDown());
+          },
+        };
+      },
+      run({ workload, driver, cases: limits, places }, onMessage) {
         const cases = limits.map(({ name }) => name);
         const job = { driver, target, workload: workload.id, cases, limits, timing };
-        return runJob(job, signal, onMessage);
+        const { script, env, patienceMillis } = workload;
+        if (script === undefined) return runJob(job, signal, onMessage);
+        const own = settings[driver];
+        return runJob({ ...job, places, settings: own }, signal, onMessage, {
+          script,
+          env: { ...env, ...own.env },
+          patienceMillis,
+        });
       },
     },
     signal,
   );
+  return { samples, facts };
+}
+
+/** @param {ReturnType<typeof readOptions>} options */
+function describeTools({ tools, settings }) {
+  const versions = tools.map((name) => `${name} ${toolVersion(name)}`).join(', ');
+  const own = Object.entries(settings).map(([driver, { clients, env, defaults }]) => {
+    const others = Object.entries({ ...env, ...defaults }).map(([key, value]) => `${key}=${value}`);
+    return [`${driver} ${clients}`, ...others].join(', ');
+  });
+  return { 'W8, tools': versions, 'W8, clients that a tool makes at most': own.join('; ') };
+}
+
+/**
+ * Beside the tools, which it also serves over TCP, a server of our own has a unix socket for all others.
+ * @param {import('../scripts/database').Database} database
+ * @returns {import('./tables').Target}
+ */
+function targetOf({ connectionString, config, binDirectory, socketDirectory }) {
+  if (socketDirectory === undefined || process.platform === 'win32') {
+    return { connectionString, config, binDirectory };
+  }
+  const own = { ...config, host: socketDirectory };
+  return { connectionString: toConnectionString(own), config: own, binDirectory };
 }
 
 async function main() {
@@ -128,21 +181,28 @@ async function main() {
   prepareFigures(options.json);
   const signal = untilStopped();
   const started = performance.now();
+  const withTools = options.workloads.some(({ script }) => script !== undefined);
+  if (withTools) installOnce(TOOLS);
   const database = await startDatabase({
-    settings: { shared_buffers: '128MB', autovacuum: 'off' },
+    listen: withTools,
+    settings: {
+      shared_buffers: '128MB',
+      autovacuum: 'off',
+      ...(withTools && { max_connections: MAX_CONNECTIONS }),
+    },
   });
   try {
-    const { connectionString, config, binDirectory } = database;
-    const target = { connectionString, config, binDirectory };
+    const target = targetOf(database);
     await createTables(target);
     const drivers = await probeAll(options.drivers, target);
-    const samples = await measure(options, drivers, target, signal);
+    const { samples, facts } = await measure(options, { drivers, target, database, signal });
     if (signal.aborted) {
       process.exitCode = 130;
       return;
     }
     const machine = {
-      ...describeMachine(database),
+      ...describeMachine({ ...database, config: target.config }),
+      ...(withTools && { places: { ...describeTools(options), ...facts } }),
       quick: options.quick,
       rounds: options.rounds,
       measureMillis: options.measureMillis,

@@ -1,14 +1,14 @@
 'use strict';
 
 // The version of an installed package, also of one whose exports hide its package.json. Used by the
-// drivers.
+// drivers and the tools.
 
 const { readFileSync } = require('node:fs');
 const path = require('node:path');
 
-/** @param {string} name */
-function packageVersion(name) {
-  let folder = path.dirname(require.resolve(name));
+/** @param {string} name @param {string} [from] a folder that sees the package, if not this one */
+function packageVersion(name, from = __dirname) {
+  let folder = path.dirname(require.resolve(name, { paths: [from] }));
   for (;;) {
     try {
       const found = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));

@@ -67,7 +67,7 @@ function driverTable(figures) {
 }
 
 /**
- * Those that compare drivers at work: lines are compared in their own section.
+ * Those that compare drivers at work: lines are compared in their own section, groups in tables of their own.
  * @param {Figures} figures
  * @param {Metric} metric
  */
@@ -76,7 +76,8 @@ function comparable({ workloads, results }, metric) {
     const workload = workloads.find(({ id }) => id === result.workload);
     const found = workload?.cases?.find(({ name }) => name === result.case);
     if (found?.ours !== undefined) return false; // its ratios say how much better another is
-    return result.series === undefined && !(metric.load && found?.latencyOnly);
+    const isAlone = result.series === undefined && result.group === undefined;
+    return isAlone && !(metric.load && found?.latencyOnly);
   });
 }
 
@@ -198,6 +199,43 @@ function ratioTables(figures) {
 }
 
 /**
+ * Of cases that are shown beside each other: a row for each of them, a column for each group.
+ * @param {Figures} figures
+ * @returns {Table[]} one for each workload, metric and other driver
+ */
+function groupTables(figures) {
+  const tables = [];
+  for (const { id, title } of figures.workloads) {
+    const own = figures.results.filter(({ workload, group }) => workload === id && group);
+    const groups = [...new Set(own.map(({ group }) => String(group)))];
+    const others = driversOf({ ...figures, results: own }).filter((name) => name !== figures.ours);
+    for (const { name, ratio } of [METRICS.throughput, METRICS.cpu]) {
+      for (const driver of others) {
+        const results = own.filter((result) => result.driver === driver);
+        if (ratio === undefined || !results.some((result) => result[ratio])) continue;
+        tables.push({
+          caption: `${title}. ${name}: how many times better than ${driver}`,
+          head: ['case', ...groups],
+          rows: membersOf(results).map((member) => ({
+            head: member,
+            cells: groups.map((group) => {
+              const found = results.find((one) => one.group === group && one.member === member);
+              return ratioOf(figures, found, ratio);
+            }),
+          })),
+        });
+      }
+    }
+  }
+  return tables;
+}
+
+/** @param {Result[]} results of groups */
+function membersOf(results) {
+  return [...new Set(results.map(({ member }) => String(member)))];
+}
+
+/**
  * @param {Figures} figures
  * @param {Result | undefined} result
  * @param {import('./metrics').RatioKey} key
@@ -252,6 +290,8 @@ module.exports = {
   driverTable,
   driversOf,
   failures,
+  groupTables,
+  membersOf,
   ratioOf,
   ratioSummary,
   ratioTables,

@@ -1,11 +1,11 @@
 'use strict';
 
-// The part of the report page about one workload: for each case, or each line chart, the plots and the
-// table of the same figures. Called by view.js.
+// The part of the report page about one workload: for each case, each line chart, or each group of cases, the plots and
+// the table of the same figures. Called by view.js.
 
 const { divide, formatNumber, formatRange } = require('./format');
 const { METRICS, roleOf } = require('./metrics');
-const { driversOf, ratioOf } = require('./overview');
+const { driversOf, membersOf, ratioOf } = require('./overview');
 
 /**
  * @typedef {import('../figures').Figures} Figures
@@ -40,11 +40,12 @@ function buildSection(figures, workload, id) {
   /** @type {Map<string, Result[]>} */
   const groups = new Map();
   for (const result of own) {
-    const name = isLine(result, own) ? String(result.series) : result.case;
+    const name = isLine(result, own) ? String(result.series) : (result.group ?? result.case);
     groups.set(name, [...(groups.get(name) ?? []), result]);
   }
   const blocks = [...groups].map(([title, results], index) => {
-    const build = isLine(results[0], own) ? buildLines : buildCase;
+    const [{ group }] = results;
+    const build = isLine(results[0], own) ? buildLines : group ? buildGroup : buildCase;
     return build({ ...figures, results }, workload, title, `${id}-${index + 1}`);
   });
   return { id, title: workload.title, blocks };
@@ -157,7 +158,6 @@ function buildLines(figures, workload, title, id) {
   const { results } = figures;
   /** @type {Block} */
   const block = { id, title, plots: [], tables: [] };
-  const names = driversOf(figures);
   const xs = [...new Set(results.map(({ x }) => x ?? 0))].sort((a, b) => a - b);
   for (const metric of Object.values(METRICS)) {
     if (!results.some((result) => result[metric.key])) continue;
@@ -175,25 +175,83 @@ function buildLines(figures, workload, title, id) {
           x: result.x,
         })),
     });
-    block.tables.push({
-      caption: `${metric.name}, ${unit}: median (min–max), ratio`,
-      head: [title, ...names],
-      rows: xs.map((x) => ({
-        head: x.toLocaleString('en'),
-        cells: names.map((driver) => {
-          const found = results.find((result) => result.driver === driver && result.x === x);
-          if (!found) return { text: '' };
-          if (found.error !== undefined) return { text: `failed: ${found.error}`, kind: 'failed' };
-          const cell = spreadCell(found[metric.key], divisor);
-          const { text, kind } = otherRatio(figures, found, metric);
-          const told = metric === METRICS.time && found.published;
-          const range = [cell.range, text, told && `published: ${told}`].filter(Boolean).join('; ');
-          return { ...cell, range, kind };
-        }),
-      })),
-    });
+    const keys = xs.map((x) => x.toLocaleString('en'));
+    const find = keyed(results, ({ x = 0 }) => x.toLocaleString('en'));
+    block.tables.push(crossTable(figures, { metric, unit, divisor, corner: title, keys, find }));
   }
   return block;
+}
+
+/**
+ * Cases beside each other: in each plot all of them, with a bar for each driver.
+ * @param {Figures} figures with the results of this group
+ * @param {import('../figures').FiguresWorkload} workload
+ * @param {string} title
+ * @param {string} id
+ * @returns {Block}
+ */
+function buildGroup(figures, workload, title, id) {
+  const { results } = figures;
+  /** @type {Block} */
+  const block = { id, title, plots: [], tables: [] };
+  const find = keyed(results, ({ member }) => String(member));
+  const keys = membersOf(results);
+  const order = driversOf(figures);
+  for (const metric of Object.values(METRICS)) {
+    if (!results.some((result) => result[metric.key])) continue;
+    const { name: unit, divisor } = unitOf(metric, results, workload.unit);
+    const shown = keys.flatMap((key) => order.flatMap((driver) => find(key, driver) ?? []));
+    block.plots.push({
+      id: `${id}-plot-${block.plots.length + 1}`,
+      kind: 'bars',
+      title: `${metric.name} (${metric.better} is better)`,
+      axis: unit,
+      rows: shown.map((result) => ({
+        ...plotRow(figures, result, [{ metric, divisor }]),
+        driver: `${result.member}, ${result.driver}`,
+      })),
+    });
+    block.tables.push(crossTable(figures, { metric, unit, divisor, corner: 'case', keys, find }));
+  }
+  return block;
+}
+
+/**
+ * @param {Result[]} results
+ * @param {(result: Result) => string} keyOf
+ * @returns {(key: string, driver: string) => Result | undefined}
+ */
+function keyed(results, keyOf) {
+  const found = new Map(results.map((result) => [`${keyOf(result)}/${result.driver}`, result]));
+  return (key, driver) => found.get(`${key}/${driver}`);
+}
+
+/**
+ * A row for each key, and a column for each driver.
+ * @param {Figures} figures
+ * @param {{ metric: Metric, unit: string, divisor: number, corner: string, keys: string[],
+ *   find: ReturnType<typeof keyed> }} what
+ * @returns {Table}
+ */
+function crossTable(figures, { metric, unit, divisor, corner, keys, find }) {
+  const names = driversOf(figures);
+  return {
+    caption: `${metric.name}, ${unit}: median (min–max)${metric.ratio ? ', ratio' : ''}`,
+    head: [corner, ...names],
+    rows: keys.map((key) => ({
+      head: key,
+      cells: names.map((driver) => {
+        const found = find(key, driver);
+        if (!found) return { text: '' };
+        if (found.error !== undefined) return { text: `failed: ${found.error}`, kind: 'failed' };
+        const cell = spreadCell(found[metric.key], divisor);
+        const { text, kind } = otherRatio(figures, found, metric);
+        const told = metric === METRICS.time && found.published;
+        const range = [cell.range, text, told && `published: ${told}`].filter(Boolean).join('; ');
+        return { ...cell, range, kind };
+      }),
+    })),
+  };
 }
 
 /**

@@ -8,6 +8,7 @@ const {
   describeMachine,
   driverTable,
   failures,
+  groupTables,
   ratioSummary,
   ratioTables,
 } = require('./overview');
@@ -50,7 +51,9 @@ function buildRun(figures, index) {
     claims: claims(figures),
     failures: failures(figures),
     drivers: driverTable(figures),
-    ratios: [ratioSummary(figures), ...ratioTables(figures)].filter(({ rows }) => rows.length > 0),
+    ratios: [ratioSummary(figures), ...ratioTables(figures), ...groupTables(figures)].filter(
+      ({ rows }) => rows.length > 0,
+    ),
     // A quick run leaves some workloads out.
     sections: workloads
       .map((workload) => buildSection(figures, workload, `${id}-${workload.id}`))

@@ -30,6 +30,10 @@
  * @property {Record<string, string>} [published] by driver, what others have told of it
  * @property {boolean} [full] not with --quick
  * @property {boolean} [once] with --quick in the first round only
+ * @property {string} [part] all drivers run the cases of a part, each in a process of its own, before those of the next
+ * @property {string} [tool] that it goes through
+ * @property {string} [group] of cases that are shown beside each other
+ * @property {string} [member] its name there
  * @property {string} [series] of which it is one point
  * @property {number} [x] the point: what grows along the series
  * @property {Limit} [limit]
@@ -45,6 +49,12 @@
  * @property {string} title
  * @property {string} unit
  * @property {Case[]} cases
+ * @property {string[]} [drivers] without it, all take part
+ * @property {string} [script] that is forked in the place of child.js, and gets the places and settings too
+ * @property {Record<string, string>} [env] of its processes
+ * @property {number} [patienceMillis] that a case may take beside the time that it is meant to take
+ * @property {(server: import('../../scripts/database').ConnectionConfig) => Promise<import('../tools/places').Around>} [setUp]
+ *   in run.js, in each round
  */
 
 /** @type {Workload[]} */
@@ -58,6 +68,7 @@ const WORKLOADS = [
   require('./w7-load'),
   require('./w7-rows'),
   require('./w7-memory'),
+  require('./w8-tools'),
 ];
 
 module.exports = { WORKLOADS };

@@ -125,7 +125,13 @@ function borrowing(pool, isFresh) {
   return {
     isFresh,
     connect: () => pool.connect(),
-    release: (client, destroy) => client.release(destroy || isFresh),
+    release: (client, destroy) => {
+      if (process.env.ORACLE_CLEAN) {
+        client.query('rollback').catch(() => {});
+        client.query('discard all').catch(() => {});
+      }
+      client.release(destroy || isFresh);
+    },
   };
 }
 

@@ -195,6 +195,24 @@ describe('npm run bench:report', function () {
     assert.equal(rows[1][2], '0.668 (0.614–0.768); 3.50×');
   });
 
+  it('has a table for each group of cases, and one of what they gain', async () => {
+    const { page } = await open();
+    assert.deepEqual(
+      await readTable(page, 'Throughput, operations per second: median (min–max), ratio'),
+      [
+        ['case', 'pg-conduit', 'pg'],
+        ['kysely', '20,000 (18,400–23,000)', '2,000 (1,840–2,300); 10.0×'],
+        ['knex', '900 (828–1,035)', '1,000 (920–1,150); 0.90×'],
+      ],
+    );
+    const caption = 'W8: through the tools. Throughput: how many times better than pg';
+    assert.deepEqual(await readTable(page, caption), [
+      ['case', 'selects'],
+      ['kysely', '10.0×'],
+      ['knex', '0.90×'],
+    ]);
+  });
+
   it('draws plots for every workload, with a name and units on the axes', async () => {
     const { page } = await open();
     const plots = await page.evaluate(() =>
@@ -231,13 +249,21 @@ describe('npm run bench:report', function () {
       'Longest stall of the event loop (less is better)',
       'Memory (less is better)',
     ]);
+    assert.deepEqual(names('run-1-w8'), [
+      'Throughput (more is better)',
+      'Connections at the server (less is better)',
+    ]);
     for (const { workload, name, role, marks, isVisible, text } of plots) {
       assert.equal(role, 'img');
       assert.ok(isVisible && marks >= 2, `${workload} ${name}: ${marks} marks`);
-      assert.match(text, /µs|ms|per second|MiB/, `${workload} ${name}`);
+      assert.match(text, /µs|ms|per second|MiB|connections/, `${workload} ${name}`);
     }
     assert.match(plots[0].text, /c-limit \(limit\)/);
-    assert.match(plots.at(-1).text, /idle connections/);
+    assert.match(
+      plots.findLast(({ workload }) => workload === 'run-1-w7').text,
+      /idle connections/,
+    );
+    assert.match(plots.at(-1).text, /kysely, pg-conduit.*kysely, pg.*knex, pg-conduit/);
   });
 
   it('draws a line for each driver over a logarithmic axis', async () => {
@@ -269,8 +295,8 @@ describe('npm run bench:report', function () {
       );
       return inPlot;
     });
-    // Bars: one; p50 and p99: two; lines: one for each of five points.
-    assert.deepEqual(colors, [1, 1, 1, 1, 1, 1, 1, 2, 2, 5, 5, 5]);
+    // Bars: one; p50 and p99: two; lines: one for each of five points; a group: one for each of two cases.
+    assert.deepEqual(colors, [1, 1, 1, 1, 1, 1, 1, 2, 2, 5, 5, 5, 2, 2]);
   });
 
   it('names what has failed at the top, in the plot and in the table', async () => {

@@ -5,12 +5,17 @@
 
 const assert = require('node:assert/strict');
 const { fork, spawn } = require('node:child_process');
+const { createHash, randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const fs = require('node:fs');
+const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
+const { setTimeout: delay } = require('node:timers/promises');
+const { startRelay } = require('../../bench/c/relay');
 const { formatReport, summarize } = require('../../bench/report');
 const { installOnce } = require('../../scripts/install-once');
+const { cannotRun } = require('../support/cannot-run');
 const { connectionString, endAll, newClient } = require('../support/connect');
 
 const ROOT = path.join(__dirname, '..', '..');
@@ -176,6 +181,9 @@ describe('npm run bench', function () {
     [['surplus'], /surplus/],
     [['--workload', 'w1,w99'], /--workload names "w99": it takes w1, /],
     [['--drivers', 'pg,oracle'], /--drivers names "oracle": it takes pg-conduit, pg, /],
+    [['--tools', 'kysely,hibernate'], /--tools names "hibernate": it takes drizzle, kysely, /],
+    [['--settings', 'clients=200'], /--settings is not JSON: write it like \{"clients": 200, /],
+    [['--settings', '{"callers":1}'], /--settings names "callers": write it like \{"clients"/],
     [['--rounds', '0'], /--rounds is "0": give a whole number from 1 on/],
     [['--rounds', 'many'], /--rounds is "many"/],
     [['--json', 'missing/figures.json'], /--json names "missing\/figures.json": make a folder /],
@@ -189,6 +197,66 @@ describe('npm run bench', function () {
       assert.equal(run.output, '');
     });
   }
+
+  describe('the relay that is between the tools and the server', () => {
+    /** @type {net.Server} */
+    let server;
+    /** @type {Awaited<ReturnType<typeof startRelay>> | undefined} */
+    let relay;
+
+    before(function () {
+      if (process.platform !== 'linux') cannotRun(this, 'the relay is for Linux');
+    });
+
+    afterEach(async () => {
+      await relay?.end();
+      relay = undefined;
+      server.close();
+    });
+
+    /** @param {(socket: net.Socket) => void} serve @param {number} delayMillis */
+    async function connect(serve, delayMillis) {
+      server = net.createServer({ allowHalfOpen: true }, serve).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = /** @type {net.AddressInfo} */ (server.address());
+      relay = await startRelay({ host: '127.0.0.1', port }, delayMillis);
+      const socket = net.connect({ host: '127.0.0.1', port: relay.port, allowHalfOpen: true });
+      await once(socket, 'connect');
+      return socket;
+    }
+
+    it('keeps what passes for its delay, in both directions, and tells how busy and late it was', async () => {
+      const socket = await connect((peer) => peer.pipe(peer), 20);
+      const sentAt = performance.now();
+      socket.write('x');
+      const [bytes] = await once(socket, 'data');
+      assert.equal(String(bytes), 'x');
+      assert.ok(performance.now() - sentAt >= 39);
+      socket.end();
+      await once(socket, 'end');
+      const report = await relay.end();
+      relay = undefined;
+      assert.equal(report.passed, 4); // a byte and the end, each way
+      assert.ok(report.lateMillis >= 0 && report.busiestPart <= 1, JSON.stringify(report));
+    });
+
+    it('loses nothing when one side reads slowly, and passes the end on behind the last byte', async () => {
+      const sent = randomBytes(20_000_000);
+      const socket = await connect((peer) => peer.end(sent), 1);
+      await delay(50);
+      const hash = createHash('sha256');
+      for await (const bytes of socket) hash.update(bytes);
+      assert.equal(hash.digest('hex'), createHash('sha256').update(sent).digest('hex'));
+      socket.end();
+    });
+
+    it('ends the one side when the other is gone', async () => {
+      const socket = await connect((peer) => peer.on('error', () => {}).resetAndDestroy(), 1);
+      socket.on('error', () => {}).resume();
+      await once(socket, 'end');
+      socket.destroy();
+    });
+  });
 
   describe('summarize()', () => {
     const WORKLOADS = [

@@ -10,8 +10,9 @@ const path = require('node:path');
 const { EXPERIMENTS } = require('../../bench/experiments');
 const { PAGES, fill } = require('../../bench/experiments/fill-docs');
 const { TABLES, fillFactors } = require('../../bench/factors');
-const { OF_DRIVERS } = require('../../bench/fill-docs');
+const { OF_DRIVERS, OF_TOOLS } = require('../../bench/fill-docs');
 const { METRICS } = require('../../bench/page/metrics');
+const { PLACES, fillToolFactors } = require('../../bench/tool-factors');
 const { WORKLOADS } = require('../../bench/workloads');
 
 const SPREAD = { median: 2, min: 1, max: 3 };
@@ -173,6 +174,67 @@ describe('npm run docs:figures', () => {
       assert.equal(fillFactors(page, [run]), page);
       assert.throws(() => fillFactors(page.replace('short', 'tiny'), []), {
         message: 'There is no table tiny: short, full',
+      });
+    });
+  });
+
+  describe('for the tables of what tools gain', () => {
+    const page = 'before\n<!-- tools away -->\nold\n<!-- end of tools -->\nafter';
+    const { id, cases } = WORKLOADS.find((workload) => workload.id === 'w8');
+
+    /** A run of which all cases have come out alike. @param {object} result of `pg` */
+    function madeUpRun(result) {
+      const connections = { 'pg-conduit': 4, pg: 10 };
+      return {
+        command: 'npm run bench -- --workload w8',
+        machine: { rounds: 1, node: 'v20.0.0', server: '15.1', cpu: '2 x some' },
+        ours: 'pg-conduit',
+        drivers: [{ name: 'pg', version: '8.23.1' }],
+        workloads: WORKLOADS,
+        results: cases.flatMap(({ name }) =>
+          Object.entries(connections).map(([driver, count]) => ({
+            workload: id,
+            case: name,
+            driver,
+            connections: { median: count, min: count, max: count },
+            ...(driver === 'pg' && result),
+          })),
+        ),
+      };
+    }
+
+    it('has a mark for each place on a page, and fills those', () => {
+      const text = OF_TOOLS.map((file) => fs.readFileSync(file, 'utf8')).join('');
+      for (const place of PLACES) assert.ok(text.includes(`<!-- tools ${place} -->`), place);
+      const filled = fillToolFactors(text, [madeUpRun({ throughputRatio: 1, cpuRatio: 1 })]);
+      assert.notEqual(filled, text);
+      assert.equal(fillToolFactors(filled, []), filled);
+    });
+
+    it('has a row for each tool, with what it gains at least, and the connections', () => {
+      const filled = fillToolFactors(page, [madeUpRun({ throughputRatio: 11.9, cpuRatio: 1.99 })]);
+      const rows = filled.split('\n').filter((line) => line.startsWith('| '));
+      assert.equal(rows.length, 2 + new Set(cases.map(({ tool }) => tool)).size);
+      assert.match(rows[0], /^\| {2}\| point selects, 200 callers \| .*connections, `pg` /);
+      const cell = '**11x** (51 %)';
+      assert.ok(rows.includes(`| kysely |${` ${cell} |`.repeat(4)} 10 → 4 |`), filled);
+      assert.match(
+        filled,
+        /as a multiple of those with `pg` 8\.23, .*npm run bench -- --workload w8`: one round/,
+      );
+      assert.match(filled, /^before\n[^]*\nafter$/);
+    });
+
+    it('tells what has failed, and leaves a table alone of which a row was not run', () => {
+      assert.match(
+        fillToolFactors(page, [madeUpRun({ error: 'it broke' })]),
+        /\| slonik \| failed: it broke \|/,
+      );
+      const run = madeUpRun({ throughputRatio: 1, cpuRatio: 1 });
+      run.results = run.results.filter((result) => !result.case.startsWith('slonik'));
+      assert.equal(fillToolFactors(page, [run]), page);
+      assert.throws(() => fillToolFactors(page.replace('away', 'abroad'), []), {
+        message: 'There is no place abroad: near, away',
       });
     });
   });

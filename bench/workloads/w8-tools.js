@@ -1,0 +1,137 @@
+'use strict';
+
+// W8: what the driver brings to those who use it through an ORM or a query builder, near the server and at a distance. Each
+// tool runs with `pg` and with pg-conduit in its place. Run by ../tools/child.js.
+
+const path = require('node:path');
+const { OURS } = require('../drivers');
+const { closedLoop, newRandom } = require('../measure');
+const { CLEAR_INSERTS, COUNT_INSERTS, ROWS, expectedPoint } = require('../tables');
+const { TOOL_NAMES } = require('../tools');
+const { ROUND_TRIP_MILLIS, openPlaces } = require('../tools/places');
+
+const CALLERS = 200;
+/** Loading a tool, opening its connections, and the last round of as many callers as wait for the slowest. */
+const PATIENCE_MILLIS = 20_000;
+
+/**
+ * @typedef {import('../tools').ToolSession} ToolSession
+ * @typedef {import('../tools').Statements} Statements
+ * @typedef {{ count: number, sum: number }} Inserted
+ *
+ * @typedef {object} ToolCase
+ * @property {string} tool
+ * @property {'near' | 'away'} place
+ * @property {string} shape what is done in both places
+ * @property {(session: ToolSession, client: import('pg').Client, timing: import('.').Timing) =>
+ *   Promise<import('.').Measurement>} runTool the client is for what the workload itself asks
+ */
+
+/** @param {() => number} random */
+function anyId(random) {
+  return 1 + Math.floor(random() * ROWS);
+}
+
+/** @param {Statements} on @param {() => number} random */
+async function selectPoint(on, random) {
+  const id = anyId(random);
+  const row = await on.point(id);
+  if (row?.id !== id || row.n !== expectedPoint(id).n) {
+    throw new Error(`Asked for row ${id} and got ${JSON.stringify(row)}`);
+  }
+}
+
+/** @param {Statements} on @param {Inserted} inserted */
+async function insert(on, inserted) {
+  const id = ++inserted.count;
+  const n = id % 1000;
+  inserted.sum += n;
+  await on.insert(id, n);
+}
+
+/**
+ * Between BEGIN and COMMIT, or whatever the tool sends for these, each one awaited before the next.
+ * @param {ToolSession} session
+ * @param {() => number} random
+ * @param {Inserted} inserted
+ */
+async function runTransaction(session, random, inserted) {
+  await session.transaction(async (on) => {
+    const id = anyId(random);
+    const n = anyId(random);
+    await selectPoint(on, random);
+    await insert(on, inserted);
+    await on.update(id, n);
+    const found = await on.world(id);
+    if (found !== n) throw new Error(`Wrote ${n} into row ${id} and read ${found}`);
+  });
+}
+
+/** @type {{ name: string, callers: number, run: typeof runTransaction }[]} */
+const SHAPES = [
+  { name: 'point selects', callers: CALLERS, run: selectPoint },
+  { name: 'single inserts', callers: CALLERS, run: (session, _, made) => insert(session, made) },
+  { name: 'transactions of four statements', callers: CALLERS, run: runTransaction },
+  { name: 'transactions of four statements', callers: 1, run: runTransaction },
+];
+const PLACES = { near: 'near', away: `${ROUND_TRIP_MILLIS} ms away` };
+
+/**
+ * @param {string} tool
+ * @param {'near' | 'away'} place
+ * @param {typeof SHAPES[number]} shape
+ * @returns {import('.').Case & ToolCase}
+ */
+function newCase(tool, place, { name, callers, run }) {
+  const shape = `${name}, ${callers === 1 ? '1 caller' : `${callers} callers`}`;
+  const group = `${shape}, ${PLACES[place]}`;
+  return {
+    name: `${tool}: ${group}`,
+    group,
+    member: tool,
+    part: tool,
+    tool,
+    place,
+    shape,
+    max: 1,
+    once: true,
+    full: callers === 1 || place === 'near',
+    unitsPerOperation: 1,
+    run() {
+      throw new Error('tools/child.js runs it');
+    },
+    async runTool(session, client, timing) {
+      const random = newRandom(8);
+      const inserted = { count: 0, sum: 0 };
+      await client.query(CLEAR_INSERTS);
+      const operation = () => run(session, random, inserted);
+      const measurement = await closedLoop(operation, { ...timing, inFlight: callers });
+      const { rows } = await client.query(COUNT_INSERTS);
+      const [{ count, sum }] = rows;
+      if (count !== inserted.count || sum !== inserted.sum) {
+        throw new Error(
+          `${inserted.count} inserts, sum ${inserted.sum}; the table has ${count}, ${sum}`,
+        );
+      }
+      return measurement;
+    },
+  };
+}
+
+const ALL = /** @type {const} */ (['near', 'away']).flatMap((place) =>
+  SHAPES.map((shape) => ({ place, shape })),
+);
+
+/** @type {import('.').Workload & { cases: (import('.').Case & ToolCase)[] }} */
+module.exports = {
+  id: 'w8',
+  title: `W8: through the tools, near the server and ${ROUND_TRIP_MILLIS} ms away`,
+  unit: 'operation',
+  drivers: [OURS, 'pg'],
+  script: path.join(__dirname, '..', 'tools', 'child.js'),
+  // What the tools do with TLS by default differs.
+  env: { PGSSLMODE: 'disable' },
+  patienceMillis: PATIENCE_MILLIS,
+  setUp: openPlaces,
+  cases: TOOL_NAMES.flatMap((tool) => ALL.map(({ place, shape }) => newCase(tool, place, shape))),
+};
