@@ -112,10 +112,12 @@ class Dispatcher {
 
   /**
    * Whether reads of borrowers may go to any connection: all of them lead to one server that can write, so that a
-   * read never sees less than the one before it; and the sessions are as the server makes them.
+   * read never sees less than the one before it; and the sessions are as the server makes them. An open connection,
+   * whoever has it, shows that the server is there.
    */
   get mayMultiplex() {
-    return this.#connections.shared.length > 0 && this.#isOneServer && !this.#owner.hasSetUp();
+    const { members, connectingCount } = this.#connections;
+    return members.size > connectingCount && this.#isOneServer && !this.#owner.hasSetUp();
   }
 
   stats() {
