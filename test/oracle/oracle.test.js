@@ -15,7 +15,7 @@ const { describeScript, newScript, render } = require('./script');
 
 const SCRIPTS = (IS_LONG ? 3000 : 200) * TIMES;
 /** Within so many each fault is found. */
-const MOST_SCRIPTS = 1500;
+const MOST_SCRIPTS = 3000;
 const AT_ONCE = 20;
 /** Of a hundred statements. */
 const MOST_REFUSALS = 1;
