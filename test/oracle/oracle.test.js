@@ -54,11 +54,14 @@ describe('A borrowed client in random scripts', function () {
     oracle = undefined;
   });
   after(async () => {
-    await places?.close();
+    // First, in case that something hangs on it.
     await database?.stop();
+    await places?.close();
   });
 
   it('shows what a client of pg shows, and leaves the same behind', async () => {
+    // An exclusive client also shows what functions of the last borrower have left in its session, which `pg` does
+    // as well; so each gets a session of its own. Leases promise more.
     const asked = await openOracle({
       pool: givenPoolOptions(),
       isFresh: !('leases' in givenPoolOptions()),

@@ -46,11 +46,11 @@ async function readByCursor(client, text, values, rows) {
   const portions = [];
   for (;;) {
     const portion = await cursor.read(rows);
-    portions.push(portion.length);
+    portions.push(portion);
     if (portion.length < rows || portions.length > 3) break;
   }
   await cursor.close();
-  return { value: { rows: portions.map((count) => ({ count })), fields: [] } };
+  return { value: { rows: portions, fields: [] } };
 }
 
 /** @param {any} client @param {string} text @param {any[] | undefined} values @param {import('./script').Step} step */
