@@ -103,7 +103,8 @@ class CleanSessions {
 
   /** @param {Reference} client */
   async #isCleaned(client) {
-    if (client.getTransactionStatus() !== 'I') await client.query('rollback');
+    // What its borrower did not wait for may still begin a transaction: its status says nothing yet.
+    await client.query('rollback');
     await client.query('discard all');
     // It would believe that its statements are still there.
     /** @type {any} */ (client).connection.parsedStatements = {};

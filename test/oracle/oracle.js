@@ -96,9 +96,11 @@ class Oracle {
   }
 
   async close() {
-    await this.#pool.end();
-    await this.#theirs.close();
-    if (this.#ownsPlaces) await this.places.close();
+    const ends = [this.#pool.end(), this.#theirs.close()];
+    if (this.#ownsPlaces) ends.push(this.places.close());
+    const closed = Promise.allSettled(ends);
+    // They would wait for what hangs; the server's end is theirs.
+    if (!this.#isStuck) await closed;
   }
 
   /**
@@ -187,9 +189,10 @@ class Oracle {
 
   /** What was found, for the one who must mend it. @param {Finding} finding @param {{ isShrunk?: boolean }} [options] */
   async describe(finding, { isShrunk = true } = {}) {
-    const smaller = isShrunk && !this.#isStuck ? await this.shrink(finding) : undefined;
+    const isTried = isShrunk && !this.#isStuck;
+    const smaller = isTried ? await this.shrink(finding) : undefined;
     const { script, difference } = smaller ?? finding;
-    const note = isShrunk && smaller === undefined ? ' (not again, when tried alone)' : '';
+    const note = isTried && smaller === undefined ? ' (not again, when tried alone)' : '';
     return [
       `Seed ${finding.script.seed}${note}: ${difference.what}`,
       describeScript(script),

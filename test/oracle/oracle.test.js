@@ -15,7 +15,7 @@ const { describeScript, newScript, render } = require('./script');
 
 const SCRIPTS = (IS_LONG ? 3000 : 200) * TIMES;
 /** Within so many each fault is found. */
-const MOST_SCRIPTS = 1500;
+const MOST_SCRIPTS = 3000;
 const AT_ONCE = 20;
 /** Of a hundred statements. */
 const MOST_REFUSALS = 1;
@@ -54,11 +54,14 @@ describe('A borrowed client in random scripts', function () {
     oracle = undefined;
   });
   after(async () => {
-    await places?.close();
+    // First, in case that something hangs on it.
     await database?.stop();
+    await places?.close();
   });
 
   it('shows what a client of pg shows, and leaves the same behind', async () => {
+    // An exclusive client also shows what functions of the last borrower have left in its session, which `pg` does
+    // as well; so each gets a session of its own. Leases promise more.
     const asked = await openOracle({
       pool: givenPoolOptions(),
       isFresh: !('leases' in givenPoolOptions()),

@@ -25,7 +25,7 @@ function describeReport({ scripts, statements, fulfilled, errors, refusals, find
     .slice(0, MOST_LINES)
     .map(([message, { count, text }]) => `  ${count} times, as for "${text}": ${message}`);
   return [
-    `${scripts} scripts, ${statements} statements: ${fulfilled} fulfilled, ${refused} refused, ${findings.length} scripts differ`,
+    `${scripts} scripts, ${statements} statements: ${fulfilled} fulfilled, ${refused} refused (${((100 * refused) / statements).toFixed(2)} in 100), ${findings.length} scripts differ`,
     `errors on both sides: ${codes.join(', ')}`,
     ...lines,
   ].join('\n');

@@ -3,6 +3,7 @@
 // Runs a script on clients of some driver, and records all that its borrower could see: results, errors,
 // the state of the transaction, notices and notifications. Used by oracle.js for both sides.
 
+const { setImmediate: nextTurn, setTimeout: delay } = require('node:timers/promises');
 const Cursor = require('pg-cursor');
 const { outcomeOf } = require('../support/outcomes');
 const { describeNews, describeOutcome } = require('./comparison');
@@ -45,11 +46,11 @@ async function readByCursor(client, text, values, rows) {
   const portions = [];
   for (;;) {
     const portion = await cursor.read(rows);
-    portions.push(portion.length);
+    portions.push(portion);
     if (portion.length < rows || portions.length > 3) break;
   }
   await cursor.close();
-  return { value: { rows: portions.map((count) => ({ count })), fields: [] } };
+  return { value: { rows: portions, fields: [] } };
 }
 
 /** @param {any} client @param {string} text @param {any[] | undefined} values @param {import('./script').Step} step */
@@ -165,6 +166,8 @@ class Borrower {
     await Promise.all(this.#pending);
     this.#pending = [];
     recording.statuses[index] = client.getTransactionStatus?.() ?? null;
+    if (step.pauseMillis === 0) await nextTurn();
+    else if (step.pauseMillis !== undefined) await delay(step.pauseMillis);
   }
 
   /** @param {{ last: string, plus: number }} value */

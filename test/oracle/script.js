@@ -21,6 +21,7 @@ const { SHARED } = require('./world');
  * @property {boolean} [pid] asks for `processID`
  * @property {boolean} [release] gives the client back; the next step borrows another one
  * @property {boolean} [destroy]
+ * @property {number} [pauseMillis] before the next step, for something else; 0 is a turn of the event loop
  * @property {boolean} [isAwaited] else the next step begins in the same tick
  * @property {number} [unit]
  *
@@ -90,7 +91,14 @@ function newScript(seed, { isStrict = false } = {}) {
       // What takes several calls is not mixed with others.
       const isAwaited = step.isAwaited ?? (!isPlain || !random.chance(hurry));
       const form = isPlain && !isWhole && random.chance(0.2) ? newForm(random) : undefined;
-      steps.push({ ...step, isAwaited, unit, ...(form && { form }) });
+      const pauseMillis = isAwaited && random.chance(0.1) ? random.small(0, 5) : undefined;
+      steps.push({
+        ...step,
+        isAwaited,
+        unit,
+        ...(form && { form }),
+        ...(pauseMillis !== undefined && { pauseMillis }),
+      });
     }
     unit += 1;
   };
@@ -142,7 +150,7 @@ function render(text, { home, isPath, isStrict, lock }) {
 /** One line for each step. @param {Script} script */
 function describeScript({ isPath, hears, steps }) {
   const lines = steps.map((step, index) => {
-    const { text, values, release, destroy, pid, isAwaited, name, form, rows } = step;
+    const { text, values, release, destroy, pid, isAwaited, name, form, rows, pauseMillis } = step;
     const what = release ? `release(${destroy ? 'true' : ''})` : pid ? 'processID' : text;
     const more = [
       values && values.length > 0 && JSON.stringify(values),
@@ -150,6 +158,7 @@ function describeScript({ isPath, hears, steps }) {
       form,
       rows && `by a cursor, ${rows} rows each`,
       !isAwaited && 'not awaited',
+      pauseMillis !== undefined && `then a pause of ${pauseMillis} ms`,
     ].filter(Boolean);
     return `  ${index}. ${what}${more.length > 0 ? `  -- ${more.join(', ')}` : ''}`;
   });

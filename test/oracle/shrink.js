@@ -30,11 +30,9 @@ function* smallerOnes(script) {
   }
   for (const step of script.steps.toReversed()) yield only(script, (one) => one !== step);
   if (script.hears !== 'nothing') yield { ...script, hears: 'nothing' };
-  if (script.steps.some(({ isAwaited, form }) => !isAwaited || form !== undefined)) {
-    yield {
-      ...script,
-      steps: script.steps.map((step) => ({ ...step, isAwaited: true, form: undefined })),
-    };
+  const calm = { isAwaited: true, form: undefined, pauseMillis: undefined };
+  if (script.steps.some((step) => Object.keys(calm).some((name) => step[name] !== calm[name]))) {
+    yield { ...script, steps: script.steps.map((step) => ({ ...step, ...calm })) };
   }
 }
 

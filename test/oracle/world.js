@@ -188,7 +188,8 @@ function placeSql(home, isStrict) {
     create table ${home}.parted (id int, t text) partition by range (id);
     create table ${home}.parted_low partition of ${home}.parted for values from (0) to (10);
     create table ${home}.parted_high partition of ${home}.parted for values from (10) to (100);
-    create trigger changes before insert or update on ${home}.parted_high for each row execute function ${home}.on_change();
+    ${code('on_part() returns trigger', `begin perform ${home}.touch_int(new.id); return new; end`)}
+    create trigger changes before insert or update on ${home}.parted_high for each row execute function ${home}.on_part();
     create table ${home}.parent (id int primary key);
     create table ${home}.cascaded (id int, parent int references ${home}.parent on delete cascade);
     ${code('on_delete() returns trigger', `begin perform ${home}.touch_int(old.id); return old; end`)}

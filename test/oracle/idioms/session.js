@@ -84,7 +84,7 @@ const SESSIONS = [
         'select {app:touched} as app',
       ],
     }),
-    4,
+    7,
   ],
   [
     (r) => ({

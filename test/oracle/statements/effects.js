@@ -11,9 +11,9 @@ const EFFECTS = [
   [
     (r) => ({
       text: 'insert into {h}parted values ($1, $2) returning id',
-      values: [r.pick([2, 12]), 'p'],
+      values: [r.pick([2, 12, 13]), 'p'],
     }),
-    1,
+    1.5,
   ],
   [() => "update {h}parted set t = 'p' where id = 11", 0.7],
   [() => 'delete from {h}parent where id = 2', 1],
