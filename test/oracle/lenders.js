@@ -117,19 +117,22 @@ class CleanSessions {
   }
 }
 
+function ignore() {}
+
 /**
  * @param {any} pool whatever has `connect()` in the manner of `pg`
- * @param {boolean} isFresh no session is lent twice
+ * @param {'fresh' | 'cleaned' | 'used'} sessions 'fresh': none is lent twice; 'cleaned': what a borrower has left in it
+ *   is gone, also what functions did; 'used': as the pool lends them
  * @returns {import('./runner').Lender}
  */
-function borrowing(pool, isFresh) {
+function borrowing(pool, sessions) {
+  const isFresh = sessions === 'fresh';
   return {
     isFresh,
     connect: () => pool.connect(),
     release: (client, destroy) => {
-      if (process.env.ORACLE_CLEAN) {
-        client.query('rollback').catch(() => {});
-        client.query('discard all').catch(() => {});
+      if (sessions === 'cleaned' && !destroy) {
+        for (const text of ['rollback', 'discard all']) client.query(text).catch(ignore);
       }
       client.release(destroy || isFresh);
     },

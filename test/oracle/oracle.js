@@ -40,7 +40,7 @@ async function inTime(promise, what) {
  * @property {Record<string, any>} [pool] options of the pool; `max: 3` unless they say otherwise
  * @property {(config: any) => any} [makePool] a pool in the place of ours
  * @property {boolean} [isStrict] NULL and '' of a custom parameter are told apart
- * @property {boolean} [isFresh] no session of the pool is lent twice
+ * @property {'fresh' | 'cleaned' | 'used'} [sessions] of the pool: see lenders.js
  * @property {number} [atOnce] scripts at a time
  * @property {Places} [places] that are open, and stay so
  *
@@ -73,14 +73,14 @@ class Oracle {
     pool = {},
     makePool,
     isStrict = false,
-    isFresh = false,
+    sessions = 'cleaned',
     atOnce = 20,
     places,
   }) {
     const config = { connectionString, application_name: 'oracle' };
     this.#pool = makePool?.(config) ?? new Pool({ ...config, max: 3, ...pool });
     this.#pool.on('error', () => {});
-    this.#ours = borrowing(this.#pool, isFresh);
+    this.#ours = borrowing(this.#pool, sessions);
     this.#theirs = new CleanSessions(config);
     this.#isStrict = isStrict;
     this.#atOnce = atOnce;

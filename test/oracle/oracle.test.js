@@ -28,25 +28,16 @@ let places;
 /** @type {Oracle | undefined} */
 let oracle;
 
-/** @param {Partial<import('./oracle').OracleOptions>} [given] */
-async function openOracle(given) {
-  const { connectionString } = database;
-  oracle = await Oracle.open({
-    connectionString,
-    places,
-    isStrict: true,
-    atOnce: AT_ONCE,
-    ...given,
-  });
-  return oracle;
-}
-
-describe('A borrowed client in random scripts', function () {
-  this.timeout(600_000);
-
+/**
+ * Opens a server before the tests of a suite, and an oracle on it for each.
+ * @param {boolean} isStrict whether NULL and '' of a custom parameter are told apart: a session in which it was once
+ *   set has '' for ever
+ * @returns {(given?: Partial<import('./oracle').OracleOptions>) => Promise<Oracle>}
+ */
+function useOracle(isStrict) {
   before(async () => {
     database = await startDatabase({ own: true, settings: SERVER_SETTINGS });
-    places = new Places({ connectionString: database.connectionString }, true);
+    places = new Places({ connectionString: database.connectionString }, isStrict);
     await places.open(AT_ONCE);
   });
   afterEach(async () => {
@@ -58,14 +49,21 @@ describe('A borrowed client in random scripts', function () {
     await database?.stop();
     await places?.close();
   });
+  return async (given) => {
+    const { connectionString } = database;
+    oracle = await Oracle.open({ connectionString, places, isStrict, atOnce: AT_ONCE, ...given });
+    return oracle;
+  };
+}
+
+describe('A borrowed client in random scripts', function () {
+  this.timeout(600_000);
+  const openOracle = useOracle(false);
 
   it('shows what a client of pg shows, and leaves the same behind', async () => {
-    // An exclusive client also shows what functions of the last borrower have left in its session, which `pg` does
-    // as well; so each gets a session of its own. Leases promise more.
-    const asked = await openOracle({
-      pool: givenPoolOptions(),
-      isFresh: !('leases' in givenPoolOptions()),
-    });
+    // What functions have left in a session is shown to the next borrower, which `pg` does as well: so each session is
+    // cleaned behind its borrower.
+    const asked = await openOracle({ pool: givenPoolOptions() });
     const report = await asked.run(SEED, SCRIPTS, { most: 1 });
     const [finding] = report.findings;
     if (finding !== undefined) assert.fail(await asked.describe(finding));
@@ -73,6 +71,11 @@ describe('A borrowed client in random scripts', function () {
     const refused = [...report.refusals.values()].reduce((sum, { count }) => sum + count, 0);
     assert.ok((100 * refused) / report.statements < MOST_REFUSALS, describeReport(report));
   });
+});
+
+describe('The oracle of random scripts', function () {
+  this.timeout(600_000);
+  const openOracle = useOracle(true);
 
   it('is the same script from the same seed, at each place', () => {
     const [one, two] = [newScript(SEED), newScript(SEED)];

@@ -14,7 +14,7 @@ const USAGE = `node test/oracle/run.js [options]
   --count N     scripts. Default: 1000
   --pool JSON   options of the pool, such as '{"max": 3}'
   --strict      NULL and '' of a custom parameter are told apart
-  --fresh       no session of the pool is lent twice
+  --sessions W  of the pool: 'cleaned' behind each borrower (default), 'fresh' for each, or 'used'
   --at-once N   scripts at a time. Default: 20
   --fault NAME  a pool with a planted fault: one of
 ${Object.keys(FAULTS)
@@ -30,7 +30,7 @@ const { values: given } = parseArgs({
     count: { type: 'string', default: '1000' },
     pool: { type: 'string', default: '{}' },
     strict: { type: 'boolean', default: false },
-    fresh: { type: 'boolean', default: false },
+    sessions: { type: 'string', default: 'cleaned' },
     'at-once': { type: 'string', default: '20' },
     fault: { type: 'string' },
     most: { type: 'string', default: '5' },
@@ -62,7 +62,7 @@ async function main() {
     connectionString: database.connectionString,
     pool: JSON.parse(given.pool),
     isStrict: given.strict || (fault?.isStrict ?? false),
-    isFresh: given.fresh,
+    sessions: /** @type {any} */ (given.sessions),
     atOnce,
     ...(fault && { makePool: (/** @type {any} */ config) => new FaultyPool(fault, config) }),
   });

@@ -37,7 +37,9 @@ const isRefusal = (error) =>
 async function askPid(client) {
   const before = client.processID;
   const { rows } = await client.query('select pg_backend_pid() as pid');
-  return { value: { rows: [{ isItsOwn: rows[0].pid === before }], fields: [] } };
+  // 0: it holds no connection, and none was free.
+  const isItsOwn = before === 0 || rows[0].pid === before;
+  return { value: { rows: [{ isItsOwn }], fields: [] } };
 }
 
 /** @param {any} client @param {string} text @param {any[]} values @param {number} rows */
