@@ -230,6 +230,7 @@ class LeaseConnection {
   /** @param {Query | Batch} work */
   #wait(work) {
     this.#waiting.push(work);
+    work.defaultLimit?.pause();
     if (this.#floating === undefined) this.#pin();
   }
 
@@ -256,6 +257,7 @@ class LeaseConnection {
       this.#settleOn(member);
       for (const work of works) {
         if (work.isSettled) continue;
+        work.defaultLimit?.restart();
         send(member, work);
         this.#whenAccepted.get(work)?.();
       }

@@ -83,7 +83,17 @@ function watch(work, defaultMillis, giveUp) {
   const millis = work.timeoutMillis ?? defaultMillis;
   if (signal === undefined && millis === 0) return undefined;
   if (signal?.aborted) return abortError(signal);
-  const limit = millis > 0 ? new TimeLimit(millis, () => giveUp(timeoutError(millis))) : undefined;
+  const begin = () => new TimeLimit(millis, () => giveUp(timeoutError(millis)));
+  let limit = millis > 0 ? begin() : undefined;
+  if (millis > 0 && work.timeoutMillis === undefined) {
+    work.defaultLimit = {
+      pause: () => limit?.cancel(),
+      restart: () => {
+        limit?.cancel();
+        if (!work.isSettled) limit = begin();
+      },
+    };
+  }
   const forget = signal && listen(signal, () => giveUp(abortError(signal)));
   // Not by a handler of its promise: that would hide a rejection that nobody else handles.
   work.onceSettled(() => {

@@ -40,6 +40,12 @@ class Work extends SlotEntry {
   signal = undefined;
   /** @type {number | undefined} */
   timeoutMillis = undefined;
+  /**
+   * The limit of the option query_timeout, which does not run while a lease waits for a connection: as in `pg`, where
+   * connect() waits.
+   * @type {{ pause: () => void, restart: () => void } | undefined}
+   */
+  defaultLimit = undefined;
   /** Nothing else may be in flight with it: cancelling it would hit others. */
   runsSolo = false;
   /** Whether it may be a member of a Sync group. */

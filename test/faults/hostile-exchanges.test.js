@@ -253,7 +253,8 @@ describe('A server that answers wrongly', () => {
         client = await script.connect();
         client.on('error', () => {});
         script.server.reply = inTransaction;
-        await inTime('BEGIN', client.query('begin'));
+        // With a limit it waits for its answer.
+        await inTime('BEGIN', client.query('begin', [], { timeoutMillis: 60_000 }));
         let isThere = false;
         script.server.reply = (sane, { texts, session }) => {
           if (!/^SAVEPOINT/.test(texts[0])) return undefined;

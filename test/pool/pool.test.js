@@ -158,7 +158,7 @@ describe('Pool', function () {
     });
 
     it('totalCount, idleCount and waitingCount count connections and waiting calls', async () => {
-      const pool = newPool({ max: 2 });
+      const pool = newPool({ max: 2, multiplex: 'off' });
       const counts = () => [pool.totalCount, pool.idleCount, pool.waitingCount];
       assert.deepEqual(counts(), [0, 0, 0]);
       const first = await pool.connect();

@@ -82,7 +82,7 @@ describe('the figures of the live page', () => {
   });
 
   it('keep a connection in its place, which the next one has when it is closed', async () => {
-    const pool = newPool({ max: 2 });
+    const pool = newPool({ max: 2, multiplex: 'off' });
     const [first, second] = [await pool.connect(), await pool.connect()];
     sampler = new Sampler(pool);
     const [one, two] = (await nextSample(sampler)).connections;

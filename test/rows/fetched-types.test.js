@@ -103,7 +103,7 @@ describe('fetchTypes', () => {
   });
 
   it('queries pg_type once for all connections of a pool', async () => {
-    const pool = newPool({ fetchTypes: true, max: 3 });
+    const pool = newPool({ fetchTypes: true, max: 3, multiplex: 'off' });
     const clients = [await pool.connect(), await pool.connect(), await pool.connect()];
     for (const client of clients) assert.deepEqual((await client.query(MOODS)).rows, [READ_MOODS]);
     const counts = clients.map((client) => client.release());
