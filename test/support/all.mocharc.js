@@ -10,20 +10,25 @@ const TESTS = path.join(__dirname, '..');
 const OTHER_FOLDERS = ['compat', 'consumers', 'fleet', 'install', 'long', 'types'];
 /** Those that take longest begin first: begun last they would run when all others have ended. */
 const LONGEST = [
-  'project/database',
-  'project/documentation',
-  'client/lifecycle',
   'connection/own-statements',
   'project/live-page',
-  'project/start',
+  'client/lifecycle',
+  'project/database',
+  'connection/sync-groups',
   'project/bench',
-  'query/outcome',
-  'client/leaks',
-  'project/experiments',
-  'faults/network-cuts',
+  'pool/listener',
   'project/published',
-  'copy/rows',
+  'client/user-code',
+  'faults/server-faults',
+  'transaction/streams',
+  'project/start',
+  'connection/cancel',
+  'query/outcome',
+  'project/documentation',
+  'project/bench-report',
+  'client/leaks',
   'project/examples',
+  'project/experiments',
 ].map((name) => path.join(TESTS, `${name}.test.js`));
 
 /** @returns {string[]} */
