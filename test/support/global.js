@@ -41,7 +41,8 @@ function findMemory() {
 async function startServer() {
   database = await startDatabase({
     settings: { max_connections: 200, log_min_messages: 'fatal' },
-    keepsCluster: true,
+    // They are copied by `cp`.
+    keepsCluster: process.platform !== 'win32',
   });
   process.env.PG_CONDUIT_TEST_URL = database.connectionString;
   // Of the servers that follow, in this process and in those that it starts.
