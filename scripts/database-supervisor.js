@@ -5,6 +5,7 @@
 // closes, it stops the server, removes the folder and ends.
 
 const { execFileSync, spawn } = require('node:child_process');
+const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -13,14 +14,18 @@ const { freePort, isOpenTo, makeDirectory, ordinaryUser } = require('./throw-awa
 const START_TIMEOUT_MILLIS = 60_000;
 const SIGNAL_TIMEOUT_MILLIS = 5_000;
 const SOCKET_PORT = 5432;
+const INITDB_ARGS = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'];
 
 let directory = '';
+/** Another one, if the data are not in there. */
+let memory = '';
+let data = '';
 let bin = '';
 /** @type {import('./throw-away').Identity | undefined} */
 let identity;
 /** @type {string[]} */
 let serverArgs = [];
-/** @type {import('node:child_process').ChildProcess | undefined} initdb, then postgres */
+/** @type {import('node:child_process').ChildProcess | undefined} initdb or cp, then postgres */
 let child;
 /** @type {Promise<string>} how `child` ended */
 let exited = Promise.resolve('');
@@ -31,7 +36,7 @@ async function start({ binaries, options }) {
   identity = ordinaryUser();
   directory = makeDirectory(identity);
   bin = usableBinaries(binaries);
-  const data = path.join(directory, 'data');
+  makeDataFolder();
   const listen = options.listen;
   const port = listen ? await freePort() : SOCKET_PORT;
   /** @type {Record<string, string | number>} */
@@ -45,22 +50,7 @@ async function start({ binaries, options }) {
     synchronous_commit: 'off',
   };
 
-  const initdbArgs = [
-    '-D',
-    data,
-    '-U',
-    'postgres',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    '-N',
-  ];
-  launch('initdb', [...initdbArgs, ...(options.initdbArgs || [])]);
-  const outcome = await exited;
-  if (outcome !== '0') throw failure('initdb', outcome);
-
+  const clusters = await initialize(options);
   if (options.hba) fs.writeFileSync(path.join(data, 'pg_hba.conf'), `${options.hba}\n`);
   if (options.tls) {
     settings.ssl = 'on';
@@ -81,7 +71,57 @@ async function start({ binaries, options }) {
   serverArgs = ['-D', data, ...pairs.flat()];
   const pid = await startServer();
   const version = execFileSync(path.join(bin, 'postgres'), ['--version']).toString().split(' ')[2];
-  return { version: version.trim(), pid, port: Number(settings.port), directory, bin };
+  return {
+    version: version.trim(),
+    pid,
+    port: Number(settings.port),
+    directory,
+    data,
+    bin,
+    clusters,
+  };
+}
+
+/** @param {string} place */
+function makeFolder(place) {
+  fs.mkdirSync(place, { mode: 0o700 });
+  if (identity) fs.chownSync(place, identity.uid, identity.gid);
+}
+
+/** Tests may ask for one in memory: making the thousand files of a server takes a tenth of the time there. */
+function makeDataFolder() {
+  const { PG_CONDUIT_TEST_MEMORY } = process.env;
+  if (PG_CONDUIT_TEST_MEMORY) {
+    memory = fs.mkdtempSync(path.join(PG_CONDUIT_TEST_MEMORY, 'pg-conduit-'));
+    if (identity) fs.chownSync(memory, identity.uid, identity.gid);
+  }
+  data = path.join(memory || directory, 'data');
+  makeFolder(data);
+}
+
+/**
+ * By initdb, which takes most of what the start of a server costs, or by a copy of what it has made for another one:
+ * the tests start a hundred servers.
+ * @param {{ initdbArgs?: string[], keepsCluster?: boolean }} options
+ * @returns {Promise<string | undefined>} where a copy is for others
+ */
+async function initialize({ initdbArgs = [], keepsCluster }) {
+  const args = [...INITDB_ARGS, ...initdbArgs];
+  const name = createHash('sha256')
+    .update(JSON.stringify([bin, args]))
+    .digest('hex');
+  const { PG_CONDUIT_TEST_CLUSTERS } = process.env;
+  const kept = PG_CONDUIT_TEST_CLUSTERS && path.join(PG_CONDUIT_TEST_CLUSTERS, name);
+  if (kept && fs.existsSync(kept)) {
+    await runToEnd('cp', ['-Rp', `${kept}/.`, data]);
+    return undefined;
+  }
+  await runToEnd(path.join(bin, 'initdb'), ['-D', data, ...args]);
+  if (!keepsCluster) return undefined;
+  const clusters = path.join(memory || directory, 'clusters');
+  makeFolder(clusters);
+  await runToEnd('cp', ['-Rp', `${data}/.`, path.join(clusters, name)]);
+  return clusters;
 }
 
 async function restart() {
@@ -136,7 +176,7 @@ function hydrate(root) {
 function launch(program, args) {
   if (ending) throw new Error('The database is being stopped');
   const log = fs.openSync(path.join(directory, 'server.log'), 'a');
-  const launched = spawn(path.join(bin, program), args, {
+  const launched = spawn(program, args, {
     cwd: directory,
     uid: identity?.uid,
     gid: identity?.gid,
@@ -150,15 +190,26 @@ function launch(program, args) {
   });
 }
 
+/**
+ * @param {string} program
+ * @param {string[]} args
+ */
+async function runToEnd(program, args) {
+  launch(program, args);
+  const outcome = await exited;
+  if (outcome !== '0') throw failure(program, outcome);
+}
+
 async function startServer() {
-  launch('postgres', serverArgs);
+  const program = path.join(bin, 'postgres');
+  launch(program, serverArgs);
   /** @type {string | undefined} */
   let outcome;
   exited.then((how) => (outcome = how));
   const giveUpAt = Date.now() + START_TIMEOUT_MILLIS;
   while (!isReady()) {
-    if (outcome !== undefined) throw failure('postgres', outcome);
-    if (Date.now() > giveUpAt) throw failure('postgres', `not ready in ${START_TIMEOUT_MILLIS} ms`);
+    if (outcome !== undefined) throw failure(program, outcome);
+    if (Date.now() > giveUpAt) throw failure(program, `not ready in ${START_TIMEOUT_MILLIS} ms`);
     await delay(10);
   }
   return Number(child?.pid);
@@ -167,9 +218,7 @@ async function startServer() {
 /** As pg_ctl does it; the log would have to be read in the server's language. */
 function isReady() {
   try {
-    const lines = fs
-      .readFileSync(path.join(directory, 'data', 'postmaster.pid'), 'utf8')
-      .split('\n');
+    const lines = fs.readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
     return Number(lines[0]) === child?.pid && lines[7]?.trim() === 'ready';
   } catch {
     return false;
@@ -184,7 +233,7 @@ function failure(program, outcome) {
   const log = fs.readFileSync(path.join(directory, 'server.log'), 'utf8');
   const tail = log.trim().split('\n').slice(-15).join('\n  ');
   return new Error(
-    `${path.join(bin, program)} did not start (${outcome}). It said:\n  ${tail || '(nothing)'}\n` +
+    `${program} did not start (${outcome}). It said:\n  ${tail || '(nothing)'}\n` +
       'Put right what it complains about, choose other binaries with ' +
       'PG_CONDUIT_TEST_SERVER=installed|embedded|a bin folder, or set PG_CONDUIT_DATABASE_URL to a ' +
       'database of a running server.',
@@ -206,7 +255,9 @@ async function end() {
   if (ending) return;
   ending = true;
   await stopChild();
-  if (directory) fs.rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
+  for (const folder of [memory, directory]) {
+    if (folder) fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  }
   process.exit();
 }
 

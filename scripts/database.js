@@ -21,6 +21,8 @@ const { findTool } = require('./install-once');
  * @property {{ cert: string, key: string, ca?: string }} [tls] paths of certificate and key, and of the
  *   authority whose client certificates are taken; implies `listen`
  * @property {string[]} [initdbArgs]
+ * @property {boolean} [keepsCluster] keep a copy of what initdb makes, in the folder `clusters`: servers of the same
+ *   binaries and arguments begin with it where PG_CONDUIT_TEST_CLUSTERS names that folder
  * @property {string} [hba] replaces the whole pg_hba.conf; without it everyone local is trusted
  *
  * @typedef {object} ConnectionConfig
@@ -40,12 +42,20 @@ const { findTool } = require('./install-once');
  * @property {number} [pid] of the postmaster
  * @property {string} [dataDirectory]
  * @property {string} [socketDirectory] the unix socket is there even when `listen` is set
+ * @property {string} [clusters] what was kept for other servers
  * @property {string} [binDirectory]
  * @property {string} [logFile] everything that the server wrote, until `stop`
  * @property {() => Promise<void>} [restart] same data, same port, new pid; all connections are cut
  *
  * @typedef {{ bin: string, source: 'installed' | 'embedded', packageRoot?: string }} Binaries
- * @typedef {{ version: string, pid: number, port: number, directory: string, bin: string }} Started
+ * @typedef {object} Started
+ * @property {string} version
+ * @property {number} pid
+ * @property {number} port
+ * @property {string} directory
+ * @property {string} data
+ * @property {string} bin
+ * @property {string} [clusters]
  */
 
 const NO_BINARIES = `No PostgreSQL server to use. One of these helps:
@@ -292,8 +302,9 @@ async function startServer(binaries, options) {
         'PG_CONDUIT_DATABASE_URL would name another one',
       version: started.version,
       pid: started.pid,
-      dataDirectory: path.join(directory, 'data'),
+      dataDirectory: started.data,
       socketDirectory: directory,
+      clusters: started.clusters,
       binDirectory: started.bin,
       logFile: path.join(directory, 'server.log'),
       stop,

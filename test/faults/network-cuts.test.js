@@ -11,7 +11,7 @@ const { IS_FULL, IS_LONG, SEED, randomFrom } = require('../support/property');
 const { Proxy } = require('../support/proxy');
 
 /** Cuts of a dialogue in each direction, of each kind, where not all are tried. */
-const FEW = IS_LONG ? 150 : 40;
+const FEW = IS_LONG ? 150 : 20;
 const AT_ONCE = 8;
 const PATIENCE_MILLIS = 20000;
 

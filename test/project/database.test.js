@@ -22,6 +22,7 @@ const ENVIRONMENT = [
   ...['PG_CONDUIT_DATABASE_URL', 'PG_CONDUIT_TEST_SERVER', 'DATABASE_URL', 'TMPDIR'],
   ...['PGHOST', 'PGPORT', 'PGUSER', 'PGDATABASE', 'PGPASSWORD'],
 ];
+const CHANGED = [...ENVIRONMENT, 'PG_CONDUIT_TEST_CLUSTERS', 'PG_CONDUIT_TEST_MEMORY'];
 
 async function ask(config, text, values) {
   const client = new Client(config);
@@ -42,13 +43,12 @@ function isRunning(pid) {
   }
 }
 
-async function assertGone({ pid, socketDirectory }) {
+async function assertGone({ pid, socketDirectory, dataDirectory }) {
+  const left = () => [socketDirectory, dataDirectory].filter((folder) => fs.existsSync(folder));
   const giveUpAt = Date.now() + 15_000;
-  while ((isRunning(pid) || fs.existsSync(socketDirectory)) && Date.now() < giveUpAt) {
-    await delay(20);
-  }
+  while ((isRunning(pid) || left().length > 0) && Date.now() < giveUpAt) await delay(20);
   assert.equal(isRunning(pid), false, `postgres ${pid} still runs`);
-  assert.equal(fs.existsSync(socketDirectory), false, `${socketDirectory} is still there`);
+  assert.deepEqual(left(), []);
 }
 
 /** A process in a group of its own that starts a server, does `then` and tells about the server. */
@@ -72,7 +72,8 @@ function embeddedFolder() {
 describe('startDatabase', function () {
   this.timeout(60_000);
 
-  const saved = Object.fromEntries(ENVIRONMENT.map((name) => [name, process.env[name]]));
+  /** @type {Record<string, string | undefined>} */
+  let saved;
   const started = [];
   const folders = [];
 
@@ -116,8 +117,11 @@ describe('startDatabase', function () {
     return place;
   }
 
+  before(() => {
+    saved = Object.fromEntries(CHANGED.map((name) => [name, process.env[name]]));
+  });
   afterEach(async () => {
-    for (const name of ENVIRONMENT) {
+    for (const name of CHANGED) {
       if (saved[name] === undefined) delete process.env[name];
       else process.env[name] = saved[name];
     }
@@ -149,6 +153,7 @@ describe('startDatabase', function () {
       await Promise.all([database.stop(), database.stop()]);
       assert.equal(isRunning(database.pid), false);
       assert.equal(fs.existsSync(database.socketDirectory), false);
+      assert.equal(fs.existsSync(database.dataDirectory), false);
       await database.stop();
     });
 
@@ -213,6 +218,34 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
     });
 
+    it('begins with a copy of another one where it is told to, and has its data where it is told to', async () => {
+      delete process.env.PG_CONDUIT_TEST_CLUSTERS;
+      delete process.env.PG_CONDUIT_TEST_MEMORY;
+      const first = await start({ own: true, keepsCluster: true });
+      assert.equal(path.dirname(first.dataDirectory), first.socketDirectory);
+      await ask(first.config, 'create table of_the_first ()');
+      const memory = makeFolder();
+      fs.chmodSync(memory, 0o755);
+      process.env.PG_CONDUIT_TEST_CLUSTERS = first.clusters;
+      process.env.PG_CONDUIT_TEST_MEMORY = memory;
+      const copy = await start({ own: true });
+      const other = await start({ own: true, initdbArgs: ['--data-checksums'] });
+      for (const database of [copy, other]) {
+        assert.equal(path.dirname(path.dirname(database.dataDirectory)), memory);
+        const made = await ask(database.config, `select to_regclass('of_the_first')`);
+        assert.deepEqual(made, [null]);
+      }
+      const [of, ofCopy, ofOther] = await Promise.all(
+        [first, copy, other].map(({ config }) =>
+          ask(config, 'select system_identifier::text from pg_control_system()'),
+        ),
+      );
+      assert.deepEqual(ofCopy, of);
+      assert.notDeepEqual(ofOther, of);
+      await Promise.all([copy.stop(), other.stop()]);
+      assert.deepEqual(fs.readdirSync(memory), []);
+    });
+
     it('runs several at the same time', async () => {
       const databases = await Promise.all([start({ own: true }), start({ own: true })]);
       for (const { config } of databases) assert.deepEqual(await ask(config, 'select 1'), [1]);
@@ -228,7 +261,7 @@ describe('startDatabase', function () {
     it('tells what the server said when it does not start, and leaves no folder', async () => {
       const folder = makeFolder();
       fs.chmodSync(folder, 0o755);
-      process.env.TMPDIR = folder;
+      process.env.TMPDIR = process.env.PG_CONDUIT_TEST_MEMORY = folder;
       await assert.rejects(startDatabase({ own: true, settings: { no_such_setting: 1 } }), {
         message: /postgres did not start[^]*no_such_setting[^]*PG_CONDUIT_DATABASE_URL/,
       });
@@ -249,7 +282,7 @@ describe('startDatabase', function () {
       fs.chmodSync(folder, 0o755);
       const code = `require(${JSON.stringify(path.join(SCRIPTS, 'database.js'))})
         .startDatabase({ own: true });`;
-      const env = { ...process.env, TMPDIR: folder };
+      const env = { ...process.env, TMPDIR: folder, PG_CONDUIT_TEST_MEMORY: folder };
       const child = spawn(process.execPath, ['-e', code], { env, stdio: 'ignore' });
       while (fs.readdirSync(folder).length === 0) await delay(5);
       child.kill('SIGKILL');

@@ -14,6 +14,7 @@ const {
   sameAsPg,
   withPg,
 } = require('../support/like-pg');
+const { IS_LONG } = require('../support/property');
 const { selectArrays, selectEach } = require('../support/sql');
 
 const DATES = [
@@ -138,10 +139,9 @@ describe('results', () => {
   });
 
   describe('are the same', () => {
-    const ZONES = [
-      ...['UTC', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'],
-      'America/Sao_Paulo',
-    ];
+    // East and west of Greenwich; summer time is half an hour in one, and began at midnight in the other.
+    const ZONES = ['Australia/Lord_Howe', 'America/Sao_Paulo'];
+    if (IS_LONG) ZONES.push('UTC', 'America/New_York', 'Asia/Kolkata');
     for (const zone of ZONES) {
       it(`for dates and times in a process whose TZ is ${zone}`, async () => {
         await runSpecs([__filename], { env: { TZ: zone } });

@@ -1,14 +1,17 @@
 'use strict';
 
 // Results where code generation from strings is disallowed, so that rows cannot be made by
-// functions that are compiled for them: all tests of results run again in such a process.
+// functions that are compiled for them: tests of results run again in such a process, all of them in
+// `npm run test:long`.
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { inChild, runSpecs } = require('../support/child-mocha');
-const { SEED } = require('../support/property');
+const { IS_LONG, SEED } = require('../support/property');
 
-const SPECS = ['dates', 'int8', 'result-text', 'result-types', 'rows', 'type-parsers'];
+const SPECS = IS_LONG
+  ? ['dates', 'int8', 'result-text', 'result-types', 'rows', 'type-parsers']
+  : ['int8', 'rows', 'type-parsers'];
 
 describe('results', () => {
   if (inChild) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// What the live page of `npm start` shows, read in the browser. Used by live-page.test.js.
+// Who uses the server of `npm start`, and what its live page shows then, read in the browser. Used by live-page.test.js.
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -9,6 +9,34 @@ const { findTool } = require('../../scripts/install-once');
 const AXE = fs.readFileSync(findTool('browser', 'axe-core/axe.min.js'), 'utf8');
 
 /** @typedef {import('../../tools/browser/node_modules/playwright-core').Page} Page */
+
+/** A server's users, a few at a time, again and again until they are told to stop. */
+class Visits {
+  #isOver = false;
+  #done;
+
+  /** @param {string} url */
+  constructor(url) {
+    this.#done = this.#run(url);
+  }
+
+  /** @param {string} url */
+  async #run(url) {
+    while (!this.#isOver) {
+      const visits = Array.from({ length: 8 }, async () => {
+        const response = await fetch(url);
+        await response.arrayBuffer();
+      });
+      await Promise.all(visits);
+      await delay(25);
+    }
+  }
+
+  async stop() {
+    this.#isOver = true;
+    await this.#done;
+  }
+}
 
 /**
  * All figures that are shown, by panel, as numbers; NaN where there is none.
@@ -115,6 +143,7 @@ async function readViolations(page) {
 }
 
 module.exports = {
+  Visits,
   figuresThat,
   loadedFigures,
   readContrasts,

@@ -7,8 +7,12 @@ process.env.PG_CONDUIT_TESTS = 'long';
 const SPECS = [
   'project/experiments',
   'client/leaks',
+  'client/lifecycle',
   'faults/network-cuts',
   'query/outcome',
+  'rows/no-code-generation',
+  'rows/dates',
+  'client/attribution',
   'copy/rows',
   'oracle/oracle',
   'oracle/loops',
