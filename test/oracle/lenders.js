@@ -47,6 +47,11 @@ class Reference extends pg.Client {
     return undefined;
   }
 
+  /** @returns {Promise<any>} when all that was asked for has been answered */
+  whenDone() {
+    return this.#last;
+  }
+
   /** @param {any[]} args @returns {Promise<any>} */
   async #ask(args) {
     this.#ready = new Promise((resolve) => {
@@ -96,7 +101,11 @@ class CleanSessions {
   /** @param {Reference} client @param {boolean} destroy */
   async release(client, destroy) {
     if (!destroy && !client.isIndelible && (await this.#isCleaned(client))) this.#idle.push(client);
-    else await client.end();
+    else {
+      // What its borrower did not wait for would be asked of a client that has ended.
+      await client.whenDone();
+      await client.end();
+    }
     this.#lent -= 1;
     this.#waiting.shift()?.();
   }

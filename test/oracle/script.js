@@ -63,6 +63,8 @@ function newUnit(random) {
   return steps;
 }
 
+const DROPS_STATEMENTS = /\b(?:discard|deallocate)\s+all\b/i;
+
 /**
  * @param {number} seed
  * @param {{ isStrict?: boolean }} [options]
@@ -111,6 +113,10 @@ function newScript(seed, { isStrict = false } = {}) {
       if (isPath) add([{ text: SEARCH_PATH }]);
     }
     add(newUnit(random));
+  }
+  // `pg` executes a named statement that is gone, and fails; it is prepared anew here.
+  if (steps.some(({ text = '' }) => DROPS_STATEMENTS.test(text))) {
+    for (const step of steps) delete step.name;
   }
   return { seed, isPath, hears, steps: steps.slice(0, Math.max(most, LEAST_STEPS)) };
 }
