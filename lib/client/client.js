@@ -12,7 +12,7 @@ const {
   escapeLiteral,
   OptionError,
 } = require('../base');
-const { Catalog, Connection, OwnQuery } = require('../connection');
+const { Catalog, Connection } = require('../connection');
 const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
 const { parseOptions } = require('../options');
 const { defineClientProperties, PgConnection, showQuery } = require('../pg');
@@ -204,11 +204,7 @@ class Client extends EventEmitter {
   }
 
   /** For the driver's own queries: not subject to the transaction gate. @param {string} text */
-  #ask = (text) => {
-    const query = new OwnQuery(text);
-    this.#connection.submit(query);
-    return query.promise;
-  };
+  #ask = (text) => this.#connection.ask(text);
 
   /** @param {Query | Batch} work */
   #complete(work) {

@@ -64,11 +64,13 @@ class ClientEvents {
 
   onSettled() {
     this.#pool?.onSettled?.();
-    if (this.#drainPending || !this.#isIdle() || this.face.listenerCount('drain') === 0) return;
+    // Whoever has sent this may have released the connection by then, and somebody else may have it.
+    const { face } = this;
+    if (this.#drainPending || !this.#isIdle() || face.listenerCount('drain') === 0) return;
     this.#drainPending = true;
     setImmediate(() => {
       this.#drainPending = false;
-      if (this.#isIdle()) this.face.emit('drain');
+      if (this.#isIdle()) face.emit('drain');
     });
   }
 

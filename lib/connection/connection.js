@@ -12,7 +12,7 @@ const { copyAmongError, silentError } = require('./errors');
 const { Lifecycle } = require('./lifecycle');
 const { ConnectionLoad } = require('./load');
 const { Outbox } = require('./outbox');
-const { OwnDeadline } = require('./own-statements');
+const { OwnDeadline, OwnQuery } = require('./own-statements');
 const { SessionState } = require('./session-state');
 const { Unwanted } = require('./unwanted');
 
@@ -177,6 +177,13 @@ class Connection {
     }
     this.#expect(query);
     this.#outbox.submit(query);
+  }
+
+  /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
+  ask(text) {
+    const query = new OwnQuery(text);
+    this.submit(query);
+    return query.promise;
   }
 
   /** As a lease has it, which may have to wait for a connection. @param {Query} _query @param {() => void} callback */

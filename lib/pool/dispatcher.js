@@ -24,6 +24,7 @@ const { WaitingRoom } = require('./waiting-room');
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
  * @property {() => boolean} hasLeases whether borrowers have what may need a connection
+ * @property {() => number} countTurns of leases that wait until they may wait for a connection
  * @property {(client: Client) => void} onOpened nobody else has it yet
  * @property {(error: Error) => void} onOpenFailed
  * @property {(error: Error, client: Client) => void} onLost of a connection that was not lent
@@ -48,6 +49,8 @@ class Dispatcher {
   #hasOpened = false;
   /** No connection has led to a standby, or to a server that does not say whether it is one (before 14). */
   #isOneServer = true;
+  /** A connection was made while sessions began otherwise than the server makes them. */
+  #hasSetUpAny = false;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
 
@@ -68,7 +71,12 @@ class Dispatcher {
       onSettled: () => this.#onSettled(),
     });
     this.#balancer = new Balancer(settings, this.#connections);
-    this.#waiting = new WaitingRoom(settings, this.#connections, () => this.#pumpSoon());
+    this.#waiting = new WaitingRoom(
+      settings,
+      this.#connections,
+      () => this.#pumpSoon(),
+      owner.countTurns,
+    );
     this.#queries = this.#waiting.queries;
     this.#borrowers = this.#waiting.borrowers;
   }
@@ -117,7 +125,8 @@ class Dispatcher {
    */
   get mayMultiplex() {
     const { members, connectingCount } = this.#connections;
-    return members.size > connectingCount && this.#isOneServer && !this.#owner.hasSetUp();
+    if (members.size <= connectingCount || !this.#isOneServer) return false;
+    return !this.#hasSetUpAny && !this.#owner.hasSetUp();
   }
 
   stats() {
@@ -214,15 +223,22 @@ class Dispatcher {
 
   /**
    * The same for a lease, which the end of the pool waits for.
-   * @param {Query | Batch} [work]
+   * @param {object} [borrowing] what it is for: work, or the lease
    * @returns {Promise<Member>}
    */
-  pin(work) {
+  pin(borrowing) {
     /** @type {Borrower} */
     const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
-    if (work !== undefined) this.#waiting.borrowFor(work, borrower);
+    if (borrowing !== undefined) this.#waiting.borrowFor(borrowing, borrower);
     duringCall(borrower, () => this.#enqueue(this.#borrowers, borrower));
     return borrower.promise;
+  }
+
+  /** @param {object} lease @returns {boolean} whether it waited for a connection; it does no longer */
+  stopPinning(lease) {
+    const hasWaited = this.#waiting.removeBorrower(lease);
+    if (hasWaited) this.#pumpSoon();
+    return hasWaited;
   }
 
   /** @returns {Member | undefined} in the state exclusive, if one is idle and nobody waits */
@@ -241,6 +257,11 @@ class Dispatcher {
   /** Why somebody who has waited for connectionTimeoutMillis gets no connection. */
   timeoutError() {
     return this.#waiting.timeoutError();
+  }
+
+  /** @returns {Error | undefined} why nobody else may wait for a connection */
+  refuseToWait() {
+    return this.#waiting.refuseMore(1);
   }
 
   /** The end of the pool may have waited for them. */
@@ -373,6 +394,8 @@ class Dispatcher {
     this.#refusals.over();
     this.#hasOpened = true;
     if (member.connection.parameterStatus('in_hot_standby') !== 'off') this.#isOneServer = false;
+    // A listener of once() is gone behind this connection, and the others are not like it.
+    if (this.#owner.hasSetUp()) this.#hasSetUpAny = true;
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();

@@ -49,7 +49,7 @@ class LeaseSession {
   }
 
   async whenStatusKnown() {
-    await this.#lease.whenServed();
+    while (this.#lease.isWaiting) await this.#lease.whenServed();
     await this.#lease.member?.connection.session.whenStatusKnown();
   }
 }
@@ -139,6 +139,11 @@ class LeaseConnection {
     if (this.#pass(batch)) this.#wait(batch);
   }
 
+  /** @param {string} text that asks for types @returns {Promise<import('../rows').Result>} */
+  ask(text) {
+    return this.member === undefined ? this.#leases.ask(text) : this.member.connection.ask(text);
+  }
+
   /** @param {Query} query @param {() => void} callback is called when it is on a connection of its own */
   whenAccepted(query, callback) {
     if (this.#waiting.includes(query)) this.#whenAccepted.set(query, callback);
@@ -154,6 +159,7 @@ class LeaseConnection {
     if (index >= 0) {
       this.#waiting.splice(index, 1);
       work.reject(reason);
+      if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
     } else {
       this.#leases.giveUp(work, reason);
@@ -179,7 +185,7 @@ class LeaseConnection {
   }
 
   destroy() {
-    for (const work of this.#waiting.splice(0)) work.reject(closedError());
+    this.#rejectWaiting();
     if (this.member !== undefined) this.member.connection.destroy();
     else this.#close();
   }
@@ -243,12 +249,19 @@ class LeaseConnection {
     );
   }
 
+  #stopPinning() {
+    if (this.#isPinning && this.#leases.stopPinning(this)) this.#isPinning = false;
+  }
+
+  #rejectWaiting() {
+    for (const work of this.#waiting.splice(0)) work.reject(closedError());
+    this.#stopPinning();
+    this.#tellServed();
+  }
+
   /** @param {Member} member */
   #onPinned(member) {
     this.#isPinning = false;
-    if (this.#isBroken) {
-      for (const work of this.#waiting.splice(0)) work.reject(closedError());
-    }
     // What it was for may have been given up; and what came since then waits for a read.
     if (!this.isWaiting || this.#floating !== undefined) {
       this.#leases.takeBack(member, false);
@@ -285,12 +298,14 @@ class LeaseConnection {
     this.#isReleased = true;
     this.#isBroken = isBroken;
     if (this.member !== undefined) this.#letGo();
+    else if (isBroken) this.#rejectWaiting();
   }
 
   #letGo() {
     const member = /** @type {Member} */ (this.member);
     this.member = undefined;
-    eventsOf(member.client).dropFace();
+    // The end of a connection that is closed now is still reported as that of the client.
+    if (!this.#isBroken) eventsOf(member.client).dropFace();
     this.#leases.takeBack(member, this.#isBroken);
   }
 

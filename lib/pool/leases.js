@@ -6,10 +6,10 @@
 
 const { copyError, Deferred, TimeLimit } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
+const { OWN_DEFAULTS, Query } = require('../query');
 const { LeaseConnection } = require('./lease-connection');
 
 /**
- * @typedef {import('../query').Query} Query
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('./member').Member} Member
  *
@@ -69,8 +69,10 @@ class Leases {
    * sessions begin as the server makes them. With `max: 1` a pool is used as a mutex.
    */
   get isPossible() {
-    const { multiplex, max, makeClient } = this.#settings;
+    const { multiplex, max, makeClient, resetQuery } = this.#settings;
     if (multiplex === 'off' || max === 1 || makeClient !== undefined) return false;
+    // Sessions keep what borrowers have made of them.
+    if (resetQuery === '') return false;
     return this.#dispatcher.mayMultiplex;
   }
 
@@ -113,7 +115,10 @@ class Leases {
       if (next !== undefined) {
         this.#younger.delete(next);
         this.#oldest.add(next);
-        this.#turns.get(next)?.granted.resolve();
+        const turn = this.#turns.get(next);
+        // It is served from here on: it can no longer be taken back.
+        this.#turns.delete(next);
+        turn?.granted.resolve();
       }
     }
     if (this.count === 0) this.#dispatcher.onLeasesReleased();
@@ -143,6 +148,13 @@ class Leases {
     this.#dispatcher.runShared(query);
   }
 
+  /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
+  ask(text) {
+    const query = new Query(text, [], {}, OWN_DEFAULTS);
+    this.#dispatcher.runShared(query);
+    return query.promise;
+  }
+
   /** @param {Query | Batch} work @param {import('../base').QueryAbortedError} reason */
   giveUp(work, reason) {
     this.#dispatcher.giveUp(work, reason);
@@ -163,7 +175,18 @@ class Leases {
   /** @param {LeaseConnection} lease @returns {Promise<Member>} in the state exclusive */
   async pin(lease) {
     if (!this.#oldest.has(lease)) await this.#whenOld(lease);
-    return this.#dispatcher.pin();
+    return this.#dispatcher.pin(lease);
+  }
+
+  /**
+   * @param {LeaseConnection} lease that needs no connection any more
+   * @returns {boolean} whether it waited for one; then the promise of pin() never settles
+   */
+  stopPinning(lease) {
+    const turn = this.#turns.get(lease);
+    if (turn === undefined) return this.#dispatcher.stopPinning(lease);
+    turn.limit?.cancel();
+    return this.#turns.delete(lease);
   }
 
   /** @param {LeaseConnection} lease @returns {Member | undefined} in the state exclusive, if one is idle */
@@ -178,6 +201,8 @@ class Leases {
 
   /** @param {LeaseConnection} lease */
   async #whenOld(lease) {
+    const refusal = this.#dispatcher.refuseToWait();
+    if (refusal !== undefined) throw refusal;
     const { connectionTimeoutMillis: millis } = this.#settings;
     /** @type {Turn} */
     const turn = { granted: new Deferred(), limit: undefined };

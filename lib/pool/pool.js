@@ -97,6 +97,7 @@ class Pool extends EventEmitter {
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
       hasLeases: () => this.#leases.count > 0,
+      countTurns: () => this.#leases.waitingCount,
       onOpened: (client) => {
         log?.('new client connected');
         this.#idleWatch?.start();

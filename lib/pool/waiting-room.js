@@ -19,21 +19,24 @@ class WaitingRoom {
   queries;
   /** @type {WaitingLine<Borrower>} */
   borrowers;
-  /** The borrower of what must run alone. @type {WeakMap<Query | Batch, Borrower>} */
+  /** The borrower of what must run alone, and of a lease. @type {WeakMap<object, Borrower>} */
   #borrowerOf = new WeakMap();
   #settings;
   #connections;
   #onLeft;
+  #countElsewhere;
 
   /**
    * @param {import('../options').Settings} settings
    * @param {import('./connections').PoolConnections} connections
    * @param {() => void} onLeft somebody waits no longer, and was not served
+   * @param {() => number} countElsewhere of those who wait for a place in a line
    */
-  constructor(settings, connections, onLeft) {
+  constructor(settings, connections, onLeft, countElsewhere) {
     this.#settings = settings;
     this.#connections = connections;
     this.#onLeft = onLeft;
+    this.#countElsewhere = countElsewhere;
     const { connectionTimeoutMillis } = settings;
     this.queries = new WaitingLine(connectionTimeoutMillis, (query) => this.#expire(query));
     this.borrowers = new WaitingLine(connectionTimeoutMillis, (borrower) => this.#expire(borrower));
@@ -50,19 +53,24 @@ class WaitingRoom {
 
   /**
    * Notes for whom a borrower, who is about to wait, borrows.
-   * @param {Query | Batch} work
+   * @param {object} owner
    * @param {Borrower} borrower
    */
-  borrowFor(work, borrower) {
-    this.#borrowerOf.set(work, borrower);
+  borrowFor(owner, borrower) {
+    this.#borrowerOf.set(owner, borrower);
   }
 
   /** @param {Query | Batch} work that may wait, itself or by a borrower, and is not to any longer */
   remove(work) {
     this.queries.remove(work);
-    const borrower = this.#borrowerOf.get(work);
-    if (borrower !== undefined) this.borrowers.remove(borrower);
-    this.#borrowerOf.delete(work);
+    this.removeBorrower(work);
+  }
+
+  /** @param {object} owner @returns {boolean} whether a borrower waited for it */
+  removeBorrower(owner) {
+    const borrower = this.#borrowerOf.get(owner);
+    this.#borrowerOf.delete(owner);
+    return borrower !== undefined && this.borrowers.remove(borrower);
   }
 
   /**
@@ -72,17 +80,22 @@ class WaitingRoom {
    * @param {T} item its last one, unless it was served already
    */
   refuseExcess(line, item) {
-    const { maxWaiting } = this.#settings;
-    if (this.length <= maxWaiting || !line.remove(item)) return;
+    const refusal = this.refuseMore(0);
+    if (refusal === undefined || !line.remove(item)) return;
     this.#onLeft();
     // Under overload many are refused: a stack trace for each would cost more than serving them.
     item.isInCall = false;
-    item.reject(
-      new PoolError(
-        `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
-          'try again later, or raise max or maxInFlight',
-        'ERR_PG_CONDUIT_POOL_FULL',
-      ),
+    item.reject(refusal);
+  }
+
+  /** @param {number} more how many want to wait, too @returns {PoolError | undefined} why they must not */
+  refuseMore(more) {
+    const { maxWaiting } = this.#settings;
+    if (this.length + this.#countElsewhere() + more <= maxWaiting) return undefined;
+    return new PoolError(
+      `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
+        'try again later, or raise max or maxInFlight',
+      'ERR_PG_CONDUIT_POOL_FULL',
     );
   }
 

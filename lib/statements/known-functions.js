@@ -118,7 +118,8 @@ function callsKnownFunctionsOnly(text, names = NO_NAMES) {
     } else if (isName(token)) {
       const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
       if (mayBeCut(name) || names.relations.has(name)) return false;
-      if (previous === '.' && names.attributes.has(name)) return false;
+      // `t.f` may call f(t).
+      if (previous === '.' && (name === 'NEXTVAL' || names.attributes.has(name))) return false;
     }
     beforePrevious = previous;
     previous = token;
@@ -164,6 +165,7 @@ function isSameInEachSession(text, names) {
       const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
       // System catalogs and their views, and pg_temp.
       if (name !== 'PG_TYPEOF' && name.startsWith('PG_')) return false;
+      if (previous === '.' && SESSION_FUNCTIONS.has(name)) return false;
       if (name === 'INFORMATION_SCHEMA' || names.sessionRelations.has(name)) return false;
     }
     previous = token;

@@ -8,7 +8,16 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { ConnectionError, QueryAbortedError } = require('../..');
 const { errorOf } = require('../support/outcomes');
 const { until, seen } = require('../support/outside');
-const { PID, newPool, pidOf, poolError, teach, usePools, warm } = require('../support/pools');
+const {
+  PID,
+  floatingPool,
+  newPool,
+  pidOf,
+  poolError,
+  teach,
+  usePools,
+  warm,
+} = require('../support/pools');
 
 const READ = 'select name from conduit_test.things where id = $1';
 
@@ -26,16 +35,8 @@ describe('A borrowed client that shares connections', function () {
 
   /** @param {Record<string, any>} [given] @param {string[]} [texts] that are known afterwards */
   async function open(given, texts = []) {
-    const pool = newPool({ max: 3, multiplex: 'reads', ...given });
-    // The catalog is asked for the second read.
-    for (const text of [READ, ...texts]) await teach(pool, text, text === READ ? [1] : [], 1);
-    await until('reads float', async () => {
-      const client = await pool.connect();
-      await client.query(READ, [1]);
-      const { floating } = pool.stats().leases;
-      client.release();
-      return floating === 1;
-    });
+    const pool = await floatingPool(given, texts);
+    await teach(pool, READ, [1], 1);
     return pool;
   }
 
@@ -225,10 +226,19 @@ describe('A borrowed client that shares connections', function () {
   });
 
   it('outlives the connection that a read was lost with', async () => {
-    const pool = await open({ max: 2 });
+    const text = 'select max(i) from generate_series(1, 3000000) as i';
+    const pool = await open({ max: 2 }, [text]);
     const client = await pool.connect();
-    for (const { processID } of pool.stats().connections) await observer.terminate(processID);
-    await client.query(READ, [1]).catch((error) => assert.ok(error.outcome));
+    const running = errorOf(client.query(text));
+    const pid = await until('it runs', async () => {
+      const rows = await observer.ask(
+        "select pid from pg_stat_activity where query = $1 and state = 'active'",
+        [text],
+      );
+      return rows[0]?.pid;
+    });
+    await observer.terminate(pid);
+    assert.ok((await running).outcome);
     assert.equal((await client.query(READ, [1])).rows.length, 1);
     client.release();
   });

@@ -9,6 +9,7 @@ const { endAll, newPool: newPlainPool } = require('./connect');
 const { observeServer, until } = require('./outside');
 
 const PID = 'select pg_backend_pid() as pid';
+const ONE = 'select 1 as one';
 // Blocks while the test holds the lock; that it may be slow besides makes it known as slow.
 const BLOCKABLE =
   'select pg_backend_pid() as pid, pg_sleep($1::float8), pg_advisory_xact_lock($2::bigint)';
@@ -42,6 +43,25 @@ async function warm(pool, count) {
   await until('all connections are idle', () => pool.idleCount === count);
 }
 
+/**
+ * A pool whose clients float with reads that are known.
+ * @param {Record<string, any>} [given]
+ * @param {string[]} [texts] that are known then, besides ONE
+ */
+async function floatingPool(given, texts = []) {
+  const pool = newPool({ max: 3, multiplex: 'reads', ...given });
+  for (const text of [ONE, ...texts]) await pool.query(text);
+  // The catalog is asked for the second read.
+  await until('reads float', async () => {
+    const client = await pool.connect();
+    await client.query(ONE);
+    const { floating } = pool.stats().leases;
+    client.release();
+    return floating === 1;
+  });
+  return pool;
+}
+
 /** Makes it known what a text costs. */
 async function teach(pool, text, values, uses = 20) {
   for (let i = 0; i < uses; ++i) await pool.query(text, values);
@@ -66,7 +86,9 @@ function usePools() {
 module.exports = {
   BLOCKABLE,
   LOCK,
+  ONE,
   PID,
+  floatingPool,
   newPool,
   pidOf,
   pidsOf,

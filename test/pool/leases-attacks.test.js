@@ -1,0 +1,185 @@
+'use strict';
+
+// Borrowed clients that share connections, where it goes wrong first: those that wait, that give up waiting or are
+// released meanwhile, sessions that are not alike, and locks. What they do at all is in leases.test.js.
+
+const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
+const { errorOf } = require('../support/outcomes');
+const { until } = require('../support/outside');
+const { ONE, PID, floatingPool, newPool, poolError, usePools } = require('../support/pools');
+
+const WHERE = 'select current_schema as name';
+
+describe('A borrowed client that shares connections', function () {
+  this.timeout(20_000);
+
+  const observer = usePools();
+
+  before(async () => {
+    await observer.ask('create table conduit_test.notes (i int)');
+    await observer.ask('create table conduit_test.others (i int)');
+    await observer.ask('create sequence conduit_test.numbers');
+  });
+
+  /** @param {any} pool @param {number} count */
+  const connect = (pool, count) => Promise.all(Array.from({ length: count }, () => pool.connect()));
+
+  /** Two that are pinned, and so many that are younger. */
+  async function openBusy(given, youngerCount) {
+    const pool = await floatingPool({ max: 2, ...given });
+    const clients = await connect(pool, 2 + youngerCount);
+    await clients[0].query('begin');
+    await clients[1].query('begin');
+    return { pool, clients, younger: clients.slice(2) };
+  }
+
+  describe('that waits for its turn', () => {
+    it('waits no longer when it has given up what it waited for', async () => {
+      const { pool, clients, younger } = await openBusy({}, 1);
+      const error = await errorOf(younger[0].query('begin', [], { timeoutMillis: 20 }));
+      assert.equal(error.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT');
+      assert.equal(pool.waitingCount, 0);
+      younger[0].release();
+      clients[0].release();
+      assert.equal(pool.waitingCount, 0);
+    });
+
+    it('waits no longer for a connection, either, when it has given up', async () => {
+      const { pool, clients } = await openBusy({}, 0);
+      clients[1].release();
+      const second = await pool.connect();
+      const running = pool.transaction(async (tx) => {
+        await tx.query(PID);
+        await errorOf(second.query('begin', [], { timeoutMillis: 20 }));
+        assert.equal(pool.waitingCount, 0);
+      });
+      await running;
+      assert.equal((await second.query('begin')).command, 'BEGIN');
+    });
+
+    it('waits for all of connectionTimeoutMillis each time', async () => {
+      const { younger } = await openBusy({ connectionTimeoutMillis: 200 }, 1);
+      await errorOf(younger[0].query('begin', [], { timeoutMillis: 10 }));
+      await delay(150);
+      const since = performance.now();
+      await assert.rejects(younger[0].query('begin'), /timeout exceeded when trying to connect/);
+      assert.ok(performance.now() - since > 150);
+    });
+
+    it('counts for maxWaiting', async () => {
+      const { pool, clients, younger } = await openBusy({ maxWaiting: 1 }, 3);
+      const first = younger[0].query('begin');
+      await assert.rejects(younger[1].query('begin'), poolError('ERR_PG_CONDUIT_POOL_FULL'));
+      await assert.rejects(
+        pool.query('select pg_backend_pid(), pg_sleep(0)', [], {
+          signal: new AbortController().signal,
+        }),
+        poolError('ERR_PG_CONDUIT_POOL_FULL'),
+      );
+      assert.equal(pool.waitingCount, 1);
+      clients[0].release();
+      assert.equal((await first).command, 'BEGIN');
+    });
+
+    it('is told at once when it is released as broken', async () => {
+      const { younger, pool } = await openBusy({}, 1);
+      const insert = errorOf(younger[0].query('insert into conduit_test.notes values (1)'));
+      younger[0].release(true);
+      assert.match((await insert).message, /Client was closed and is not queryable/);
+      assert.equal(pool.waitingCount, 0);
+    });
+
+    it('has no transaction() inside the transaction that a statement is to begin', async () => {
+      const { clients, younger } = await openBusy({}, 1);
+      const beginning = younger[0].query('begin');
+      const given = errorOf(younger[0].query(PID, [], { timeoutMillis: 20 }));
+      const refused = errorOf(younger[0].transaction((tx) => tx.query(PID)));
+      await given;
+      clients[0].release();
+      await beginning;
+      assert.match((await refused).message, /a transaction is open on this client/);
+    });
+  });
+
+  describe('does not float where sessions differ', () => {
+    for (const text of [
+      "select ('conduit_test.numbers'::regclass).nextval",
+      "select ('application_name'::text).current_setting",
+      `select (t.name)."current_setting" from (select 'application_name'::text as name) t`,
+    ]) {
+      it(text, async () => {
+        const pool = await floatingPool({}, [text]);
+        const client = await pool.connect();
+        await client.query(text);
+        assert.equal(pool.stats().leases.pinned, 1);
+      });
+    }
+
+    it('since the listener of "connect" was there for one connection only', async () => {
+      const pool = newPool({ max: 2 });
+      pool.once('connect', (client) => client.query('set search_path = pg_catalog'));
+      await pool.query(ONE);
+      await until('the catalog is known', () => pool.query(ONE).then(() => delay(5, true)));
+      const client = await pool.connect();
+      assert.deepEqual(pool.stats().leases, { floating: 0, pinned: 0 });
+      const { rows } = await client.query(WHERE);
+      const other = await pool.connect();
+      assert.notEqual((await other.query(WHERE)).rows[0].name, rows[0].name);
+      assert.deepEqual((await client.query(WHERE)).rows, rows);
+    });
+
+    it("since they keep what borrowers have changed (resetQuery: '')", async () => {
+      const pool = newPool({ max: 2, resetQuery: '' });
+      await pool.query(ONE);
+      await pool.connect();
+      assert.deepEqual(pool.stats().leases, { floating: 0, pinned: 0 });
+    });
+  });
+
+  describe('has the events of pg', () => {
+    it('"remove" with the client that was released as broken', async () => {
+      const pool = await floatingPool();
+      const client = await pool.connect();
+      await client.query('begin');
+      const removed = new Promise((resolve) => {
+        pool.once('remove', resolve);
+      });
+      const ended = new Promise((resolve) => {
+        client.once('end', resolve);
+      });
+      client.release(true);
+      assert.equal(await removed, client);
+      await ended;
+    });
+
+    it('"drain", even if it is released by then', async () => {
+      const pool = await floatingPool({ max: 2 });
+      const client = await pool.connect();
+      let count = 0;
+      client.on('drain', () => ++count);
+      await client.query('begin');
+      await client.query('commit');
+      client.release();
+      await delay(10);
+      assert.ok(count > 0);
+    });
+  });
+
+  it('has arrays of new types fetched without a connection of its own (fetchTypes)', async () => {
+    const text = 'select moods from conduit_test.people';
+    const make = async (name) => {
+      await observer.ask('drop table if exists conduit_test.people');
+      await observer.ask(`create type conduit_test.${name} as enum ('glad', 'sad')`);
+      await observer.ask(`create table conduit_test.people (moods conduit_test.${name}[])`);
+      await observer.ask("insert into conduit_test.people values ('{glad,sad}')");
+    };
+    await make('mood');
+    const pool = await floatingPool({ max: 2, fetchTypes: true }, [text]);
+    await make('humour');
+    const [first, , third] = await connect(pool, 3);
+    await first.query('begin');
+    assert.deepEqual((await third.query(text)).rows, [{ moods: ['glad', 'sad'] }]);
+    assert.deepEqual(pool.stats().leases, { floating: 2, pinned: 1 });
+  });
+});
