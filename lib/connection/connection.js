@@ -4,7 +4,7 @@
 // Pipeline owns the order; here queries are known by their slots. Made by client.js.
 
 const { afterDelivery, DatabaseError, isFatal, lock, StatementRefusedError } = require('../base');
-const { binding, newConnectionId, removeConnection } = require('../native');
+const { binding, entryAt, newConnectionId, removeConnection } = require('../native');
 const { findUnsendable, outcome } = require('../query');
 const { Answers } = require('./answers');
 const { Canceller } = require('./canceller');
@@ -101,6 +101,13 @@ class Connection {
   /** Queries that were submitted and not settled. */
   get inFlight() {
     return this.load.inFlight;
+  }
+
+  /** What the server is to answer next, if it is known. @returns {Query | undefined} one of its group */
+  get head() {
+    const head = this.state === 'closed' ? undefined : this.#native.head();
+    const entry = /** @type {any} */ (head && entryAt(head.slot));
+    return entry?.members?.[0] ?? entry;
   }
 
   /** The statements that are prepared on it. */

@@ -149,7 +149,15 @@ class ConnectionLoad {
    */
   isBlocked(now) {
     if (this.inFlight === 0) return false;
-    if (this.#slow > 0) return true;
+    return this.#slow > 0 || this.isOverdue(now);
+  }
+
+  /**
+   * Whether the server has been at the head for longer than was to be expected.
+   * @param {number} now performance.now()
+   */
+  isOverdue(now) {
+    if (this.inFlight === 0) return false;
     // The head is not sent yet: JavaScript was busy, and not the server.
     if (this.#headTick === ticks.current()) return false;
     const millis = now - this.headSince - 2 * this.roundTripMillis;

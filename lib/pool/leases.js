@@ -8,6 +8,7 @@ const { copyError, Deferred, TimeLimit } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
 const { OWN_DEFAULTS, Query } = require('../query');
 const { LeaseConnection } = require('./lease-connection');
+const { StalledReads } = require('./stalled-reads');
 
 /**
  * @typedef {import('../query').Batch} Batch
@@ -23,6 +24,7 @@ class Leases {
   #dispatcher;
   #admission;
   #shared;
+  #stalled;
   /** Those that may be pinned. @type {Set<LeaseConnection>} */
   #oldest = new Set();
   /** The others, in their order. @type {Set<LeaseConnection>} */
@@ -41,6 +43,10 @@ class Leases {
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#admission = admission;
+    this.#stalled = new StalledReads(
+      (query) => this.float(query),
+      (query, reason) => dispatcher.giveUp(query, reason),
+    );
     /** What asks the catalog. */
     this.#shared = {
       state: 'ready',
@@ -146,6 +152,7 @@ class Leases {
   float(query) {
     if (Client.prototype.query !== plainQuery) markHanded(query);
     this.#dispatcher.runShared(query);
+    this.#stalled.watch(query);
   }
 
   /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */

@@ -7,7 +7,7 @@ const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
 const { errorOf } = require('../support/outcomes');
 const { until } = require('../support/outside');
-const { ONE, PID, floatingPool, newPool, poolError, usePools } = require('../support/pools');
+const { ONE, PID, floatingPool, newPool, poolError, teach, usePools } = require('../support/pools');
 
 const WHERE = 'select current_schema as name';
 
@@ -18,7 +18,7 @@ describe('A borrowed client that shares connections', function () {
 
   before(async () => {
     await observer.ask('create table conduit_test.notes (i int)');
-    await observer.ask('create table conduit_test.others (i int)');
+    await observer.ask('create table conduit_test.others as select 1 as i');
     await observer.ask('create sequence conduit_test.numbers');
   });
 
@@ -163,6 +163,45 @@ describe('A borrowed client that shares connections', function () {
       client.release();
       await delay(10);
       assert.ok(count > 0);
+    });
+  });
+
+  describe('whose read is sent behind one that waits for a lock', () => {
+    const LOCKED = 'select i from conduit_test.notes';
+    const FREE = 'select i from conduit_test.others';
+
+    it('is answered all the same, since whoever has the lock may wait for it', async () => {
+      const pool = await floatingPool({}, [LOCKED, FREE]);
+      await teach(pool, LOCKED, []);
+      await teach(pool, FREE, []);
+      const [holder, first, second] = await connect(pool, 3);
+      await holder.query('begin');
+      await holder.query('lock table conduit_test.notes in access exclusive mode');
+      const locked = first.query(LOCKED);
+      let parsed = 0;
+      second.setTypeParser(23, (text) => {
+        ++parsed;
+        return Number(text);
+      });
+      assert.deepEqual((await second.query(FREE)).rows, [{ i: 1 }]);
+      await holder.query('commit');
+      await locked;
+      await until('all is answered', () => pool.idleCount === pool.totalCount - 1);
+      assert.equal(parsed, 1);
+    });
+
+    it('waits on no further connection if it needs the same lock', async () => {
+      const pool = await floatingPool({}, [LOCKED]);
+      await teach(pool, LOCKED, []);
+      const [holder, ...others] = await connect(pool, 9);
+      await holder.query('begin');
+      await holder.query('lock table conduit_test.notes in access exclusive mode');
+      const reads = Promise.all(others.map((client) => client.query(LOCKED)));
+      await delay(100);
+      const busy = pool.totalCount - pool.idleCount;
+      await holder.query('commit');
+      await reads;
+      assert.ok(busy <= 2, `${busy} are busy`);
     });
   });
 
