@@ -215,8 +215,9 @@ class LeaseConnection {
    */
   #pass(work) {
     if (this.member !== undefined) send(this.member, work);
-    else if (this.#isReleased) this.#leases.runReleased(work);
-    else if (this.#state !== 'ready') work.reject(closedError());
+    else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
+    // What came before its release may still wait: the rest stays behind it.
+    else if (this.#isReleased && !this.isWaiting) this.#leases.runReleased(work);
     else return true;
     return false;
   }
