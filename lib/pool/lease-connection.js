@@ -62,7 +62,7 @@ class LeaseConnection {
   /** @type {import('../client').ClientEvents} of its client */
   #events;
   /** The read that is in flight; never two, since they might overtake each other. @type {Query | undefined} */
-  #floating = undefined;
+  floating = undefined;
   /** Statements that wait for the one in flight, or for a connection. @type {(Query | Batch)[]} */
   #waiting = [];
   #isPinning = false;
@@ -101,7 +101,7 @@ class LeaseConnection {
   }
 
   get inFlight() {
-    const own = this.#waiting.length + (this.#floating === undefined ? 0 : 1);
+    const own = this.#waiting.length + (this.floating === undefined ? 0 : 1);
     return own + (this.member?.connection.inFlight ?? 0);
   }
 
@@ -129,7 +129,7 @@ class LeaseConnection {
   /** @param {Query} query */
   submit(query) {
     if (!this.#pass(query)) return;
-    const isNext = this.#floating === undefined && !this.isWaiting;
+    const isNext = this.floating === undefined && !this.isWaiting;
     if (isNext && this.#leases.mayFloat(query, this.#events)) this.#float(query);
     else this.#wait(query);
   }
@@ -169,9 +169,9 @@ class LeaseConnection {
   /** Cancels what runs now. @returns {Promise<void>} */
   async cancel() {
     // The signal would hit neighbours; and the read does nothing, whether it is stopped or not.
-    if (this.#floating !== undefined) {
+    if (this.floating !== undefined) {
       const error = /** @type {any} */ (new DatabaseError(CANCELED));
-      this.#leases.giveUp(this.#floating, error);
+      this.#leases.giveUp(this.floating, error);
     }
     await this.member?.connection.cancel();
   }
@@ -179,7 +179,7 @@ class LeaseConnection {
   /** Finishes what is in flight, then closes. @returns {Promise<void>} */
   async end() {
     if (this.#state === 'ready') this.#state = 'ending';
-    while (this.isWaiting || this.#floating !== undefined) await this.whenServed();
+    while (this.isWaiting || this.floating !== undefined) await this.whenServed();
     if (this.member !== undefined) await this.member.connection.end();
     else this.#close();
   }
@@ -199,7 +199,7 @@ class LeaseConnection {
 
   /** Resolves when something that it waits for has come; then there may be more. @returns {Promise<void>} */
   whenServed() {
-    if (!this.isWaiting && this.#floating === undefined) return Promise.resolve();
+    if (!this.isWaiting && this.floating === undefined) return Promise.resolve();
     return new Promise((resolve) => {
       this.#servedWaiters.push(resolve);
     });
@@ -215,17 +215,18 @@ class LeaseConnection {
    */
   #pass(work) {
     if (this.member !== undefined) send(this.member, work);
-    else if (this.#isReleased) this.#leases.runReleased(work);
-    else if (this.#state !== 'ready') work.reject(closedError());
+    else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
+    // What came before its release may still wait: the rest stays behind it.
+    else if (this.#isReleased && !this.isWaiting) this.#leases.runReleased(work);
     else return true;
     return false;
   }
 
   /** @param {Query} query */
   #float(query) {
-    this.#floating = query;
+    this.floating = query;
     query.onceSettled(() => {
-      this.#floating = undefined;
+      this.floating = undefined;
       this.#events.onSettled();
       if (this.isWaiting) this.#pin();
       else this.#tellServed();
@@ -237,7 +238,7 @@ class LeaseConnection {
   #wait(work) {
     this.#waiting.push(work);
     work.defaultLimit?.pause();
-    if (this.#floating === undefined) this.#pin();
+    if (this.floating === undefined) this.#pin();
   }
 
   #pin() {
@@ -263,7 +264,7 @@ class LeaseConnection {
   #onPinned(member) {
     this.#isPinning = false;
     // What it was for may have been given up; and what came since then waits for a read.
-    if (!this.isWaiting || this.#floating !== undefined) {
+    if (!this.isWaiting || this.floating !== undefined) {
       this.#leases.takeBack(member, false);
     } else {
       const works = this.#waiting.splice(0);

@@ -29,6 +29,8 @@ class Leases {
   #oldest = new Set();
   /** The others, in their order. @type {Set<LeaseConnection>} */
   #younger = new Set();
+  /** Those that were released with a read in flight. @type {Set<LeaseConnection>} */
+  #released = new Set();
   /** @type {Map<LeaseConnection, Turn>} */
   #turns = new Map();
 
@@ -44,6 +46,7 @@ class Leases {
     this.#dispatcher = dispatcher;
     this.#admission = admission;
     this.#stalled = new StalledReads(
+      () => this.#floating(),
       (query) => this.float(query),
       (query, reason) => dispatcher.giveUp(query, reason),
     );
@@ -110,6 +113,10 @@ class Leases {
     // What it has left behind is still to be sent.
     while (lease.isWaiting) await lease.whenServed();
     this.#remove(lease);
+    if (lease.floating === undefined) return;
+    this.#released.add(lease);
+    await lease.whenServed();
+    this.#released.delete(lease);
   }
 
   /** @param {LeaseConnection} lease */
@@ -153,6 +160,15 @@ class Leases {
     if (Client.prototype.query !== plainQuery) markHanded(query);
     this.#dispatcher.runShared(query);
     this.#stalled.watch(query);
+  }
+
+  /** Reads in flight. @returns {Query[]} */
+  #floating() {
+    const queries = [];
+    for (const leases of [this.#oldest, this.#younger, this.#released]) {
+      for (const { floating } of leases) if (floating !== undefined) queries.push(floating);
+    }
+    return queries;
   }
 
   /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */

@@ -12,20 +12,23 @@ const { Query } = require('../query');
 const LOOK_MILLIS = 20;
 
 class StalledReads {
+  #inFlight;
   #ask;
   #giveUp;
-  /** Reads that had others in front of them, or may have; settled ones until the next look. @type {Set<Query>} */
-  #reads = new Set();
+  /** Reads that were asked again, and as what. @type {Map<Query, Query>} */
+  #twins = new Map();
   /** How many queries each overdue connection had settled at the last look. @type {Map<Connection, number>} */
   #overdue = new Map();
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
 
   /**
+   * @param {() => Query[]} inFlight reads of leases. To keep a list here would cost each of them more
    * @param {(query: Query) => void} ask sends it on any shared connection that does not stall
    * @param {(query: Query, reason: QueryAbortedError) => void} giveUp
    */
-  constructor(ask, giveUp) {
+  constructor(inFlight, ask, giveUp) {
+    this.#inFlight = inFlight;
     this.#ask = ask;
     this.#giveUp = giveUp;
   }
@@ -33,56 +36,44 @@ class StalledReads {
   /** @param {Query} query that was submitted */
   watch(query) {
     // Alone on its connection, as a rule.
-    if (query.connection?.inFlight === 1) return;
-    this.#reads.add(query);
-    this.#lookLater();
-  }
-
-  #lookLater() {
-    if (this.#timer !== undefined) return;
+    if (this.#timer !== undefined || query.connection?.inFlight === 1) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#look();
-      if (this.#reads.size > 0) this.#lookLater();
     }, LOOK_MILLIS).unref();
   }
 
   #look() {
     const now = performance.now();
     const overdue = new Map();
-    for (const query of [...this.#reads]) {
+    const reads = [...this.#inFlight(), ...this.#twins.values()];
+    for (const query of reads) {
       const { connection } = query;
-      if (query.isSettled) this.#reads.delete(query);
-      if (query.isSettled || connection === undefined || !connection.load.isOverdue(now)) continue;
+      if (connection === undefined || !connection.load.isOverdue(now)) continue;
       overdue.set(connection, connection.settled);
       // At the first look it may be this process that was busy, and has not read the answers yet.
-      if (this.#overdue.get(connection) !== connection.settled) continue;
+      if (this.#overdue.get(connection) !== connection.settled || this.#twins.has(query)) continue;
       // What has the text of the stalled statement would wait for the same lock, and take one connection more.
       if (connection.head?.info !== query.info) this.#askAgain(query);
     }
     this.#overdue = overdue;
+    for (const query of reads) this.watch(query);
   }
 
   /** @param {Query} query */
   #askAgain(query) {
-    this.#reads.delete(query);
     const { text, parameters, rowAsArray, types, int8, prepare, syncGroup } = query;
-    const rowMode = rowAsArray ? 'array' : undefined;
-    const twin = new Query(
-      text,
-      parameters,
-      { rowMode, types, prepare, syncGroup },
-      { types, int8 },
-    );
+    const options = { rowMode: rowAsArray ? 'array' : undefined, types, prepare, syncGroup };
+    const twin = new Query(text, parameters, options, { types, int8 });
+    this.#twins.set(query, twin);
     query.onceSettled(() => {
+      this.#twins.delete(query);
       if (!twin.isSettled) this.#giveUp(twin, answeredError());
     });
     twin.promise.then(
       (result) => this.#answer(query, result),
-      () => {
-        // Its own connection will tell what is wrong with it.
-        if (!query.isSettled) this.watch(query);
-      },
+      // Its own connection will tell what is wrong with it. Until then it may be asked once more.
+      () => this.#twins.delete(query),
     );
     this.#ask(twin);
   }

@@ -90,6 +90,20 @@ describe('A borrowed client that shares connections', function () {
       assert.equal(pool.waitingCount, 0);
     });
 
+    it('keeps the order of its statements, even of one that comes after its release', async () => {
+      const { clients, younger } = await openBusy({}, 1);
+      /** @type {string[]} */
+      const order = [];
+      const note = ({ command }) => order.push(command);
+      const insert = younger[0].query('insert into conduit_test.notes values (2)').then(note);
+      younger[0].release();
+      const read = younger[0].query(ONE).then(note);
+      await delay(20);
+      clients[0].release();
+      await Promise.all([insert, read]);
+      assert.deepEqual(order, ['INSERT', 'SELECT']);
+    });
+
     it('has no transaction() inside the transaction that a statement is to begin', async () => {
       const { clients, younger } = await openBusy({}, 1);
       const beginning = younger[0].query('begin');
@@ -136,6 +150,18 @@ describe('A borrowed client that shares connections', function () {
       assert.deepEqual(pool.stats().leases, { floating: 0, pinned: 0 });
     });
   });
+
+  for (const [name, close] of [
+    ['ended', (client) => client.end().then(() => client.release())],
+    ['released as broken', (client) => client.release(true)],
+  ]) {
+    it(`takes nothing more once it was ${name}`, async () => {
+      const pool = await floatingPool();
+      const client = await pool.connect();
+      await close(client);
+      await assert.rejects(client.query(ONE), /Client was closed and is not queryable/);
+    });
+  }
 
   describe('has the events of pg', () => {
     it('"remove" with the client that was released as broken', async () => {
