@@ -10,6 +10,8 @@ const { Query } = require('../query');
 /** @typedef {import('../connection').Connection} Connection */
 
 const LOOK_MILLIS = 20;
+/** After a refusal (`maxWaiting`) none is asked again for so long. */
+const PAUSE_MILLIS = 1000;
 
 class StalledReads {
   #inFlight;
@@ -19,6 +21,7 @@ class StalledReads {
   #twins = new Map();
   /** How many queries each overdue connection had settled at the last look. @type {Map<Connection, number>} */
   #overdue = new Map();
+  #notBefore = -Infinity;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
 
@@ -46,6 +49,8 @@ class StalledReads {
   #look() {
     const now = performance.now();
     const overdue = new Map();
+    // One may wait for a connection, but not all of them: those who ask for the first time come before them.
+    let mayAsk = now >= this.#notBefore && [...this.#twins.values()].every(isSent);
     const reads = [...this.#inFlight(), ...this.#twins.values()];
     for (const query of reads) {
       const { connection } = query;
@@ -54,14 +59,14 @@ class StalledReads {
       // At the first look it may be this process that was busy, and has not read the answers yet.
       if (this.#overdue.get(connection) !== connection.settled || this.#twins.has(query)) continue;
       // What has the text of the stalled statement would wait for the same lock, and take one connection more.
-      if (connection.head?.info !== query.info) this.#askAgain(query);
+      if (mayAsk && connection.head?.info !== query.info) mayAsk = this.#askAgain(query, now);
     }
     this.#overdue = overdue;
     for (const query of reads) this.watch(query);
   }
 
-  /** @param {Query} query */
-  #askAgain(query) {
+  /** @param {Query} query @param {number} now performance.now() @returns {boolean} whether it did not have to wait */
+  #askAgain(query, now) {
     const { text, parameters, rowAsArray, types, int8, prepare, syncGroup } = query;
     const options = { rowMode: rowAsArray ? 'array' : undefined, types, prepare, syncGroup };
     const twin = new Query(text, parameters, options, { types, int8 });
@@ -76,6 +81,8 @@ class StalledReads {
       () => this.#twins.delete(query),
     );
     this.#ask(twin);
+    if (twin.isSettled) this.#notBefore = now + PAUSE_MILLIS;
+    return isSent(twin);
   }
 
   /** @param {Query} query @param {import('../rows').Result} result */
@@ -84,6 +91,11 @@ class StalledReads {
     query.resolve(result);
     this.#giveUp(query, answeredError());
   }
+}
+
+/** @param {Query} query */
+function isSent({ connection }) {
+  return connection !== undefined;
 }
 
 function answeredError() {

@@ -216,6 +216,21 @@ describe('A borrowed client that shares connections', function () {
       assert.equal(parsed, 1);
     });
 
+    it('waits once more at most, where no other connection is free', async () => {
+      const pool = await floatingPool({ max: 2, maxWaiting: 3 }, [LOCKED, FREE]);
+      await teach(pool, LOCKED, []);
+      await teach(pool, FREE, []);
+      const [holder, first, ...others] = await connect(pool, 12);
+      await holder.query('begin');
+      await holder.query('lock table conduit_test.notes in access exclusive mode');
+      const reads = Promise.all([first.query(LOCKED), ...others.map((one) => one.query(FREE))]);
+      await delay(150);
+      const { waitingCount } = pool;
+      await holder.query('commit');
+      await reads;
+      assert.ok(waitingCount <= 1, `${waitingCount} wait`);
+    });
+
     it('waits on no further connection if it needs the same lock', async () => {
       const pool = await floatingPool({}, [LOCKED]);
       await teach(pool, LOCKED, []);
