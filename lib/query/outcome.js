@@ -15,6 +15,7 @@ const { ConnectionError, DatabaseError } = require('../base');
  * What is known of a transaction(), or of a savepoint in it.
  * @typedef {object} TransactionState
  * @property {boolean} hasServerBegun
+ * @property {boolean} isUnsent nothing of it has got a connection
  * @property {boolean} isLoose
  * @property {boolean} isDoubtful
  * @property {boolean} isCommitSent
@@ -132,6 +133,7 @@ function isSurelyOpen({ hasServerBegun, isLoose, isDoubtful }) {
  * @param {TransactionState} scope
  */
 function tellOfCommit(error, scope) {
+  if (scope.isUnsent) return;
   if (!isSurelyOpen(scope)) {
     restrict(error, 'unknown');
   } else if (scope.failure instanceof DatabaseError && error instanceof ConnectionError) {

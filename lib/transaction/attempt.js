@@ -43,7 +43,7 @@ class Attempt extends Scope {
   /** @override @param {Error} error */
   onBeginFailed(error) {
     this.note(error);
-    if (!(error instanceof DatabaseError)) return;
+    if (!(error instanceof DatabaseError) || this.isUnsent) return;
     this.isLoose = true;
     afterDelivery(() => this.gate.connection.destroy());
   }

@@ -127,6 +127,11 @@ class Scope {
     this.#beginning = this.send(this.#begin, (error) => this.onBeginFailed(error));
   }
 
+  /** Whether no connection has got its BEGIN, nor anything behind it: a lease waits for one, or has waited in vain. */
+  get isUnsent() {
+    return this.#beginning !== undefined && this.#beginning.connection === undefined;
+  }
+
   get hasServerBegun() {
     return this.#beginning?.isDone === true;
   }

@@ -45,6 +45,18 @@ describe('A borrowed client that shares connections', function () {
       assert.equal(pool.waitingCount, 0);
     });
 
+    it('tells that nothing of its transaction() has run, when it has waited in vain', async () => {
+      const { clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 1);
+      const error = await errorOf(
+        younger[0].transaction((tx) => {
+          tx.query('insert into conduit_test.notes values (1)').catch(() => {});
+        }),
+      );
+      assert.equal(error.code, 'ERR_PG_CONDUIT_POOL_TIMEOUT');
+      assert.equal(error.outcome, 'not-run');
+      for (const client of clients) client.release();
+    });
+
     it('waits no longer for a connection, either, when it has given up', async () => {
       const { pool, clients } = await openBusy({}, 0);
       clients[1].release();
