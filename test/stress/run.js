@@ -116,7 +116,10 @@ async function main() {
   });
   process.on('warning', (warning) => {
     // Functions take away what the pooler has prepared.
-    if (pooler.isThere && /** @type {any} */ (warning).code === 'PG_CONDUIT_POOLER') return;
+    const { code } = /** @type {any} */ (warning);
+    if (pooler.isThere && code === 'PG_CONDUIT_POOLER') return;
+    // A storm may cut each connection that is being made for a second, while callers wait: that is what it says.
+    if (current?.isStormy && code === 'PG_CONDUIT_POOL_REFUSED') return;
     onStray('warning')(warning);
   });
 
