@@ -223,20 +223,27 @@ class Dispatcher {
 
   /**
    * The same for a lease, which the end of the pool waits for.
-   * @param {object} [borrowing] what it is for: work, or the lease
+   * @param {Query | Batch} [work] that it is for
+   * @param {{ borrower: Borrower | undefined }} [lease]
    * @returns {Promise<Member>}
    */
-  pin(borrowing) {
+  pin(work, lease) {
     /** @type {Borrower} */
     const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
-    if (borrowing !== undefined) this.#waiting.borrowFor(borrowing, borrower);
+    if (work !== undefined) this.#waiting.borrowFor(work, borrower);
+    if (lease !== undefined) lease.borrower = borrower;
     duringCall(borrower, () => this.#enqueue(this.#borrowers, borrower));
     return borrower.promise;
   }
 
-  /** @param {object} lease @returns {boolean} whether it waited for a connection; it does no longer */
+  /**
+   * @param {{ borrower: Borrower | undefined }} lease
+   * @returns {boolean} whether it waited for a connection; it does no longer
+   */
   stopPinning(lease) {
-    const hasWaited = this.#waiting.removeBorrower(lease);
+    const { borrower } = lease;
+    lease.borrower = undefined;
+    const hasWaited = borrower !== undefined && this.#borrowers.remove(borrower);
     if (hasWaited) this.#pumpSoon();
     return hasWaited;
   }

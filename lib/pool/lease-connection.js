@@ -74,8 +74,20 @@ class LeaseConnection {
   #isLoopRef = undefined;
   /** @type {(() => void)[]} */
   #servedWaiters = [];
-  /** @type {WeakMap<Query | Batch, () => void>} */
-  #whenAccepted = new WeakMap();
+  /** Who wants to know that a statement has a connection. @type {{ query: Query, callback: () => void } | undefined} */
+  #acceptance = undefined;
+  // Its place among the leases (lease-order.js).
+
+  /** @type {LeaseConnection | undefined} */
+  older = undefined;
+  /** @type {LeaseConnection | undefined} */
+  younger = undefined;
+  /** Whether it may be pinned. */
+  isOld = false;
+  /** Set while it waits until it is. @type {import('./leases').Turn | undefined} */
+  turn = undefined;
+  /** In the pool's line of those who wait for a connection. @type {import('./waiting-room').Borrower | undefined} */
+  borrower = undefined;
 
   /**
    * @param {import('./leases').Leases} leases
@@ -146,7 +158,8 @@ class LeaseConnection {
 
   /** @param {Query} query @param {() => void} callback is called when it is on a connection of its own */
   whenAccepted(query, callback) {
-    if (this.#waiting.includes(query)) this.#whenAccepted.set(query, callback);
+    // Only of a statement with nothing before it.
+    if (this.#waiting.includes(query)) this.#acceptance = { query, callback };
     else callback();
   }
 
@@ -243,6 +256,11 @@ class LeaseConnection {
 
   #pin() {
     if (this.#isPinning) return;
+    const idle = this.#leases.pinNow(this);
+    if (idle !== undefined) {
+      this.#onPinned(idle);
+      return;
+    }
     this.#isPinning = true;
     this.#leases.pin(this).then(
       (member) => this.#onPinned(member),
@@ -273,7 +291,7 @@ class LeaseConnection {
         if (work.isSettled) continue;
         work.defaultLimit?.restart();
         send(member, work);
-        this.#whenAccepted.get(work)?.();
+        if (this.#acceptance?.query === work) this.#acceptance.callback();
       }
       if (this.#isReleased) this.#letGo();
     }

@@ -8,6 +8,7 @@ const { copyError, Deferred, TimeLimit } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
 const { OWN_DEFAULTS, Query } = require('../query');
 const { LeaseConnection } = require('./lease-connection');
+const { LeaseOrder } = require('./lease-order');
 const { StalledReads } = require('./stalled-reads');
 
 /**
@@ -25,14 +26,11 @@ class Leases {
   #admission;
   #shared;
   #stalled;
-  /** Those that may be pinned. @type {Set<LeaseConnection>} */
-  #oldest = new Set();
-  /** The others, in their order. @type {Set<LeaseConnection>} */
-  #younger = new Set();
+  #order;
   /** Those that were released with a read in flight. @type {Set<LeaseConnection>} */
   #released = new Set();
-  /** @type {Map<LeaseConnection, Turn>} */
-  #turns = new Map();
+  /** Those that wait until they are old enough. */
+  #turnCount = 0;
 
   /**
    * @param {import('../options').Settings} settings
@@ -45,6 +43,7 @@ class Leases {
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#admission = admission;
+    this.#order = new LeaseOrder(settings.max);
     this.#stalled = new StalledReads(
       () => this.#floating(),
       (query) => this.float(query),
@@ -59,18 +58,18 @@ class Leases {
   }
 
   get count() {
-    return this.#oldest.size + this.#younger.size;
+    return this.#order.size;
   }
 
   get counts() {
     let pinned = 0;
-    for (const { member } of this.#oldest) if (member !== undefined) ++pinned;
+    for (const { member } of this.#order) if (member !== undefined) ++pinned;
     return { floating: this.count - pinned, pinned };
   }
 
   /** Those that wait until they may be pinned. */
   get waitingCount() {
-    return this.#turns.size;
+    return this.#turnCount;
   }
 
   /**
@@ -98,8 +97,7 @@ class Leases {
       },
     });
     const opened = /** @type {LeaseConnection} */ (/** @type {unknown} */ (lease));
-    if (this.#oldest.size < this.#settings.max) this.#oldest.add(opened);
-    else this.#younger.add(opened);
+    this.#order.add(opened);
     const release = (/** @type {boolean} */ isBroken) => {
       transactionsOf(client).close();
       this.#release(opened, isBroken);
@@ -121,19 +119,9 @@ class Leases {
 
   /** @param {LeaseConnection} lease */
   #remove(lease) {
-    if (!this.#oldest.delete(lease)) {
-      this.#younger.delete(lease);
-    } else {
-      const [next] = this.#younger;
-      if (next !== undefined) {
-        this.#younger.delete(next);
-        this.#oldest.add(next);
-        const turn = this.#turns.get(next);
-        // It is served from here on: it can no longer be taken back.
-        this.#turns.delete(next);
-        turn?.granted.resolve();
-      }
-    }
+    const next = this.#order.remove(lease);
+    // It is served from here on: it can no longer be taken back.
+    if (next !== undefined) this.#endTurn(next)?.granted.resolve();
     if (this.count === 0) this.#dispatcher.onLeasesReleased();
   }
 
@@ -165,7 +153,7 @@ class Leases {
   /** Reads in flight. @returns {Query[]} */
   #floating() {
     const queries = [];
-    for (const leases of [this.#oldest, this.#younger, this.#released]) {
+    for (const leases of [this.#order, this.#released]) {
       for (const { floating } of leases) if (floating !== undefined) queries.push(floating);
     }
     return queries;
@@ -197,8 +185,8 @@ class Leases {
 
   /** @param {LeaseConnection} lease @returns {Promise<Member>} in the state exclusive */
   async pin(lease) {
-    if (!this.#oldest.has(lease)) await this.#whenOld(lease);
-    return this.#dispatcher.pin(lease);
+    if (!lease.isOld) await this.#whenOld(lease);
+    return this.#dispatcher.pin(undefined, lease);
   }
 
   /**
@@ -206,15 +194,15 @@ class Leases {
    * @returns {boolean} whether it waited for one; then the promise of pin() never settles
    */
   stopPinning(lease) {
-    const turn = this.#turns.get(lease);
+    const turn = this.#endTurn(lease);
     if (turn === undefined) return this.#dispatcher.stopPinning(lease);
     turn.limit?.cancel();
-    return this.#turns.delete(lease);
+    return true;
   }
 
   /** @param {LeaseConnection} lease @returns {Member | undefined} in the state exclusive, if one is idle */
   pinNow(lease) {
-    return this.#oldest.has(lease) ? this.#dispatcher.pinIdle() : undefined;
+    return lease.isOld ? this.#dispatcher.pinIdle() : undefined;
   }
 
   /** @param {Member} member @param {boolean} isBroken */
@@ -234,13 +222,23 @@ class Leases {
         turn.granted.reject(this.#dispatcher.timeoutError()),
       );
     }
-    this.#turns.set(lease, turn);
+    lease.turn = turn;
+    ++this.#turnCount;
     try {
       await turn.granted.promise;
     } finally {
       turn.limit?.cancel();
-      this.#turns.delete(lease);
+      if (lease.turn === turn) this.#endTurn(lease);
     }
+  }
+
+  /** @param {LeaseConnection} lease @returns {Turn | undefined} what it has waited for, if it has */
+  #endTurn(lease) {
+    const { turn } = lease;
+    if (turn === undefined) return undefined;
+    lease.turn = undefined;
+    --this.#turnCount;
+    return turn;
   }
 
   /** @param {Error} error that several statements are rejected with */

@@ -19,7 +19,7 @@ class WaitingRoom {
   queries;
   /** @type {WaitingLine<Borrower>} */
   borrowers;
-  /** The borrower of what must run alone, and of a lease. @type {WeakMap<object, Borrower>} */
+  /** The borrower of what must run alone. @type {WeakMap<Query | Batch, Borrower>} */
   #borrowerOf = new WeakMap();
   #settings;
   #connections;
@@ -53,24 +53,19 @@ class WaitingRoom {
 
   /**
    * Notes for whom a borrower, who is about to wait, borrows.
-   * @param {object} owner
+   * @param {Query | Batch} work
    * @param {Borrower} borrower
    */
-  borrowFor(owner, borrower) {
-    this.#borrowerOf.set(owner, borrower);
+  borrowFor(work, borrower) {
+    this.#borrowerOf.set(work, borrower);
   }
 
   /** @param {Query | Batch} work that may wait, itself or by a borrower, and is not to any longer */
   remove(work) {
     this.queries.remove(work);
-    this.removeBorrower(work);
-  }
-
-  /** @param {object} owner @returns {boolean} whether a borrower waited for it */
-  removeBorrower(owner) {
-    const borrower = this.#borrowerOf.get(owner);
-    this.#borrowerOf.delete(owner);
-    return borrower !== undefined && this.borrowers.remove(borrower);
+    const borrower = this.#borrowerOf.get(work);
+    if (borrower !== undefined) this.borrowers.remove(borrower);
+    this.#borrowerOf.delete(work);
   }
 
   /**
