@@ -1,10 +1,10 @@
 'use strict';
 
 // BEGIN without a round trip: its promise resolves when it is on its way, and what its caller sends next travels with
-// it. Should the server refuse it after all, the connection is closed, since what was sent behind it has run without
-// a transaction. Called by client.js.
+// it. Should it fail after all, or be given up (query_timeout, cancel()), the connection is closed: its caller believes
+// in a transaction. Called by client.js.
 
-const { DatabaseError, lock } = require('../base');
+const { ConnectionError, lock } = require('../base');
 const { Result } = require('../rows');
 const { looseError } = require('../transaction');
 
@@ -55,10 +55,12 @@ function beginEarly(query, connection) {
   return new Promise((resolve, fail) => {
     query.promise.then(resolve, fail);
     connection.whenAccepted(query, () => {
+      if (query.isSettled) return;
       query.connection.session.beginning = query;
       // In the middle of the delivery, before the answer to what was sent behind it is read.
       query.reject = (error) => {
-        if (error instanceof DatabaseError && !query.wasFatal) {
+        const isLost = error instanceof ConnectionError || query.wasFatal;
+        if (!isLost) {
           query.connection.answers.distrust(() => looseError(error));
         }
         reject.call(query, error);

@@ -23,7 +23,7 @@ const { WaitingRoom } = require('./waiting-room');
  * @typedef {object} DispatcherOwner
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
- * @property {() => boolean} hasLeases whether borrowers have what may need a connection
+ * @property {() => boolean} hasFloating whether borrowers have what may still need a connection
  * @property {() => number} countTurns of leases that wait until they may wait for a connection
  * @property {(client: Client) => void} onOpened nobody else has it yet
  * @property {(error: Error) => void} onOpenFailed
@@ -271,8 +271,8 @@ class Dispatcher {
     return this.#waiting.refuseMore(1);
   }
 
-  /** The end of the pool may have waited for them. */
-  onLeasesReleased() {
+  /** The end of the pool may have waited for it. */
+  onLeaseReleased() {
     if (this.isEnding) this.#pumpSoon();
   }
 
@@ -463,7 +463,7 @@ class Dispatcher {
   }
 
   #finish() {
-    if (this.waitingCount > 0 || this.#owner.hasLeases()) return;
+    if (this.waitingCount > 0 || this.#owner.hasFloating()) return;
     this.#connections.close();
     if (this.#connections.members.size === 0) this.#whenEnded?.();
   }

@@ -122,7 +122,7 @@ class Leases {
     const next = this.#order.remove(lease);
     // It is served from here on: it can no longer be taken back.
     if (next !== undefined) this.#endTurn(next)?.granted.resolve();
-    if (this.count === 0) this.#dispatcher.onLeasesReleased();
+    this.#dispatcher.onLeaseReleased();
   }
 
   // --- Floating -------------------------------------------------------------------
@@ -133,7 +133,6 @@ class Leases {
    */
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
-    if (query.endsTransaction || query.isExtended) return false;
     const info = query.identify(this.#registry);
     if (info.effect !== 'read' || info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.

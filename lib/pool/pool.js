@@ -96,7 +96,7 @@ class Pool extends EventEmitter {
         this.listenerCount('connect') > 0 ||
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
-      hasLeases: () => this.#leases.count > 0,
+      hasFloating: () => this.#leases.counts.floating > 0,
       countTurns: () => this.#leases.waitingCount,
       onOpened: (client) => {
         log?.('new client connected');

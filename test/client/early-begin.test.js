@@ -146,6 +146,27 @@ describe('BEGIN', () => {
     assert.equal(/** @type {any} */ (await errorOf(client.query('select 1'))).outcome, 'not-run');
   });
 
+  it('that is cancelled by query_timeout closes the connection: its caller believes in a transaction', async () => {
+    const limited = await newClient(proxy.options({ query_timeout: 50 }));
+    await limited.query('create table conduit_test.limited (i int)');
+    proxy.change = (type, bytes) => {
+      const isBegin = type === 'C' && bytes.includes('BEGIN');
+      return isBegin ? errorMessage({ S: 'ERROR', V: 'ERROR', C: '57014', M: 'cancelled' }) : bytes;
+    };
+    const errors = [];
+    limited.on('error', (error) => errors.push(error));
+    proxy.hold();
+    await limited.query('begin');
+    await delay(150);
+    proxy.release();
+    const INSERT = 'insert into conduit_test.limited values (1)';
+    const error = await errorOf(limited.query(INSERT, [], { timeoutMillis: 9000 }));
+    assert.equal(/** @type {any} */ (error).outcome, 'not-run');
+    assert.ok(errors[0] instanceof TransactionError);
+    assert.match(errors[0].message, /could not begin: Query read timeout/);
+    assert.deepEqual(await observer.ask('select from conduit_test.limited'), []);
+  });
+
   it('that is lost with its connection is told by the statement behind it', async () => {
     proxy.hold();
     await client.query('begin');

@@ -160,6 +160,24 @@ describe('A borrowed client that shares connections', function () {
     });
   }
 
+  it('floats with named statements, whose names are its own', async () => {
+    const pool = await open({}, ['select 1 as one']);
+    const [client, other] = await Promise.all([pool.connect(), pool.connect()]);
+    for (let i = 0; i < 3; ++i) {
+      const read = { name: 'a read', text: READ, values: [2] };
+      assert.equal((await client.query(read)).rows[0].name, 'thing 2');
+      const one = await other.query({ name: 'a read', text: 'select 1 as one' });
+      assert.deepEqual(one.rows, [{ one: 1 }]);
+    }
+    assert.deepEqual(pool.stats().leases, { floating: 2, pinned: 0 });
+    await assert.rejects(
+      client.query({ name: 'a read', text: 'select 1 as one' }),
+      /must be unique/,
+    );
+    client.release();
+    other.release();
+  });
+
   it('does not float where a stream, a batch, a signal or a listener for notices is', async () => {
     const pool = await open();
     const uses = {
@@ -346,6 +364,19 @@ describe('A borrowed client that shares connections', function () {
     assert.equal((await client.query('select pg_backend_pid()')).rows.length, 1);
     assert.ok(!hasEnded);
     await assert.rejects(pool.connect(), poolError('ERR_PG_CONDUIT_POOL_ENDED'));
+    client.release();
+    await ended;
+  });
+
+  it('that is pinned keeps no other connection open while the pool ends', async () => {
+    const pool = await open();
+    await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0.05)')));
+    const client = await pool.connect();
+    await client.query('select pg_backend_pid()');
+    assert.ok(pool.totalCount > 1);
+    const ended = pool.end();
+    await until('the others are closed', () => pool.totalCount === 1);
+    assert.equal((await client.query('select pg_backend_pid()')).rows.length, 1);
     client.release();
     await ended;
   });
