@@ -51,11 +51,11 @@ function runChild(job, signal, onMessage, how = {}) {
     const answered = new Set();
     let failed = false;
     let stderr = '';
-    let timer = setTimeout(giveUp, limit);
+    let timer = setTimeout(abort, limit);
     /** @type {string | undefined} */
     let reason;
 
-    function giveUp() {
+    function abort() {
       reason = `no answer in ${limit / 1000} s`;
       child.kill('SIGKILL');
     }
@@ -67,7 +67,7 @@ function runChild(job, signal, onMessage, how = {}) {
     });
     child.on('message', (/** @type {Message} */ message) => {
       clearTimeout(timer);
-      timer = setTimeout(giveUp, limit);
+      timer = setTimeout(abort, limit);
       if (message.case) answered.add(message.case);
       if (message.error) failed = true;
       onMessage(message);

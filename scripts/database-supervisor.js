@@ -206,10 +206,10 @@ async function startServer() {
   /** @type {string | undefined} */
   let outcome;
   exited.then((how) => (outcome = how));
-  const giveUpAt = Date.now() + START_TIMEOUT_MILLIS;
+  const deadline = Date.now() + START_TIMEOUT_MILLIS;
   while (!isReady()) {
     if (outcome !== undefined) throw failure(program, outcome);
-    if (Date.now() > giveUpAt) throw failure(program, `not ready in ${START_TIMEOUT_MILLIS} ms`);
+    if (Date.now() > deadline) throw failure(program, `not ready in ${START_TIMEOUT_MILLIS} ms`);
     await delay(10);
   }
   return Number(child?.pid);

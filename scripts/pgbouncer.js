@@ -128,12 +128,12 @@ async function startPgBouncer(server, options = {}) {
     fs.rmSync(directory, { recursive: true, force: true });
   };
 
-  const giveUpAt = Date.now() + START_TIMEOUT_MILLIS;
+  const deadline = Date.now() + START_TIMEOUT_MILLIS;
   const address = options.listen
     ? { host: '127.0.0.1', port }
     : { path: path.join(directory, `.s.PGSQL.${port}`) };
   while (!(await accepts(address))) {
-    if (outcome !== undefined || Date.now() > giveUpAt) {
+    if (outcome !== undefined || Date.now() > deadline) {
       const words = fs.readFileSync(logFile, 'utf8').trim().split('\n').slice(-10).join('\n  ');
       await stop();
       throw new Error(`${program} did not start (${outcome ?? 'no answer'}). It said:\n  ${words}`);

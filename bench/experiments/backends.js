@@ -28,9 +28,9 @@ function nameConnections() {
  * @param {import('.').Target} server
  */
 async function untilOthersHaveGone(server) {
-  const giveUpAt = Date.now() + PATIENCE_MILLIS;
+  const deadline = Date.now() + PATIENCE_MILLIS;
   await withClient(server, async (client) => {
-    while ((await client.query(OTHERS)).rows[0].count > 0 && Date.now() < giveUpAt) await delay(50);
+    while ((await client.query(OTHERS)).rows[0].count > 0 && Date.now() < deadline) await delay(50);
   });
 }
 

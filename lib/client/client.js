@@ -224,7 +224,7 @@ class Client extends EventEmitter {
     if (result && !result._types) result._types = textParsers(this.#defaults);
     new SubmittableConnection(submittable, {
       begin: (query) => this.#begin(query, this.#refuse(query)),
-      giveUp: this.#giveUp,
+      abort: this.#abort,
       end: () => this.end(),
       statements: this.connection.parsedStatements,
     }).start();
@@ -258,7 +258,7 @@ class Client extends EventEmitter {
     // An empty batch.
     if (work.isSettled) return;
     const { query_timeout: millis } = this.#settings;
-    const late = refusal ?? watch(work, millis, (error) => this.#connection.giveUp(work, error));
+    const late = refusal ?? watch(work, millis, (error) => this.#connection.abort(work, error));
     beginTraced(work, () => {
       if (late !== undefined) work.reject(late);
       else if (work instanceof Batch) this.#connection.submitBatch(work);
@@ -295,7 +295,7 @@ class Client extends EventEmitter {
    */
   stream(text, values, options) {
     const query = readStreamed(text, values, options, this.#defaults);
-    return openStream(query, options, this.#giveUp, () => this.#submit(query));
+    return openStream(query, options, this.#abort, () => this.#submit(query));
   }
 
   /**
@@ -306,7 +306,7 @@ class Client extends EventEmitter {
    */
   cursor(text, values, options) {
     const query = readStreamed(text, values, options, this.#defaults);
-    const cursor = new Cursor(query, this.#giveUp);
+    const cursor = new Cursor(query, this.#abort);
     this.#submit(query);
     return cursor;
   }
@@ -322,7 +322,7 @@ class Client extends EventEmitter {
 
   /** @param {import('../copy').CopyQuery} query */
   #openCopyFrom(query) {
-    return new CopyFrom(query, this.#giveUp, () => this.#submit(query));
+    return new CopyFrom(query, this.#abort, () => this.#submit(query));
   }
 
   /**
@@ -348,7 +348,7 @@ class Client extends EventEmitter {
    */
   copyTo(text) {
     const query = readCopy('out', text, this.#defaults);
-    return new CopyTo(query, this.#giveUp, () => this.#submit(query));
+    return new CopyTo(query, this.#abort, () => this.#submit(query));
   }
 
   /** @param {Query} query */
@@ -360,11 +360,11 @@ class Client extends EventEmitter {
     });
   }
 
-  #giveUp = (
+  #abort = (
     /** @type {Query} */ query,
     /** @type {import('../base').QueryAbortedError} */ reason,
   ) => {
-    if (!query.isSettled) this.#connection.giveUp(query, reason);
+    if (!query.isSettled) this.#connection.abort(query, reason);
   };
 
   /**

@@ -36,7 +36,7 @@ const { readQuery } = require('./query-arguments');
  * The client that has the connection.
  * @typedef {object} Face
  * @property {(query: Query) => void} begin submits it, or rejects it
- * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} giveUp
+ * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} abort
  * @property {() => void} end
  * @property {Record<string, string>} statements texts by their names
  */
@@ -117,7 +117,7 @@ class SubmittableConnection extends EventEmitter {
       const query = readQuery(config, undefined, undefined, OWN_DEFAULTS, DescribedQuery);
       query.onDescribed = (fields) => this.#describe(fields);
       this.#query = query;
-      this.#cursor = new Cursor(query, this.#face.giveUp);
+      this.#cursor = new Cursor(query, this.#face.abort);
     }
     // The query may fail while no message is served.
     this.#query.promise.catch((error) => {

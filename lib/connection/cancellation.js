@@ -115,7 +115,7 @@ class Cancellation {
         this.#connection.canceller.expectLateSignal();
       }
       this.#isThrough = true;
-      this.#giveUp();
+      this.#abort();
     });
   }
 
@@ -129,7 +129,7 @@ class Cancellation {
       if (this.#connection.load.sent > 0) this.#askAgainLater();
       return;
     }
-    this.#giveUp();
+    this.#abort();
   }
 
   /** A signal that arrives before its query has no effect. */
@@ -194,7 +194,7 @@ class Cancellation {
   }
 
   /** Stops waiting: rejects the target, and closes its connection. */
-  #giveUp() {
+  #abort() {
     // Before libpq 17 a refused request looks like one that had no effect.
     this.#asked.reject(new ConnectionError('the server could not be asked to cancel in time'));
     const reason = this.#reason;

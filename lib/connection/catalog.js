@@ -257,7 +257,7 @@ class Catalog {
     const askedAt = performance.now();
     watch(query, PATIENCE_MILLIS, (error) => {
       if (query.connection === undefined) query.reject(error);
-      else query.connection.giveUp(query, error);
+      else query.connection.abort(query, error);
     });
     query.promise
       .then(({ rows: [{ found }] }) => this.#learn(found, epoch, askedAt))

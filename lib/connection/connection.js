@@ -305,9 +305,9 @@ class Connection {
    * @param {Query | Batch} work
    * @param {import('../base').QueryAbortedError} reason
    */
-  giveUp(work, reason) {
-    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.giveUp(work, reason));
-    else this.#unwanted.giveUp(work, reason);
+  abort(work, reason) {
+    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.abort(work, reason));
+    else this.#unwanted.abort(work, reason);
   }
 
   /**

@@ -93,7 +93,7 @@ class PreparedStatements {
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
     const known = this.cache.find(query.text);
     if (known !== undefined && !this.#isCurrent(known, query)) {
-      this.giveUp(known);
+      this.abort(known);
     } else if (known !== undefined) {
       // A query behind a Parse that fails must be sent again, which is possible only on a shared
       // connection: elsewhere the order of statements counts.
@@ -236,13 +236,13 @@ class PreparedStatements {
         if (!NAMES_ANOTHER.has(info.class.keyword) && statement.isReady && !statement.isRetired) {
           this.#lost.found();
         }
-        this.giveUp(statement);
+        this.abort(statement);
         break;
       case 'stale':
         // Out of date right after its Parse: a pooler takes another statement for this one.
         if (leads) info.isNeverPrepared = true;
         this.#renewAll(statement);
-        this.giveUp(statement);
+        this.abort(statement);
         break;
       case 'doubtful':
         if (isRepeated) query.doubt = { statement, leads, error };
@@ -284,7 +284,7 @@ class PreparedStatements {
   }
 
   /** @param {Statement} statement that is gone or out of date */
-  giveUp(statement) {
+  abort(statement) {
     this.cache.remove(statement);
     this.#closeSoon(statement);
   }

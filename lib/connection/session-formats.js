@@ -76,7 +76,7 @@ class SessionFormats {
   #setIso() {
     const token = {};
     this.#expectChange(token);
-    if (!this.#sendAside(SET_ISO, () => this.#learn(token))) this.#giveUpIso();
+    if (!this.#sendAside(SET_ISO, () => this.#learn(token))) this.#stopCheckingIso();
   }
 
   /** @param {object} change that will be answered, or the query that makes it */
@@ -95,12 +95,12 @@ class SessionFormats {
     } else if (this.#isOverruled && !('text' in change) && ++this.#attempts < MAX_ATTEMPTS) {
       this.#setIso();
     } else {
-      this.#giveUpIso();
+      this.#stopCheckingIso();
     }
   }
 
   /** As a rule the user has set another style, and a ROLLBACK may restore it at any time. */
-  #giveUpIso() {
+  #stopCheckingIso() {
     this.#lastChange = undefined;
     this.#isIso = false;
     this.#statements.forgetFlags();

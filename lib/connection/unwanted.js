@@ -41,7 +41,7 @@ class Unwanted {
    * @param {Query | Batch} work
    * @param {import('../base').QueryAbortedError} reason
    */
-  giveUp(work, reason) {
+  abort(work, reason) {
     const connection = this.#connection;
     const members = membersOf(work);
     if (this.#outbox.remove(work)) {

@@ -29,7 +29,7 @@ class CopyFrom extends Writable {
   /** Rows that the server has taken; set at the end. @type {number | null} */
   rowCount = null;
   #query;
-  #giveUp;
+  #abort;
   /** @type {(() => void) | undefined} what is to be sent when the server waits for it */
   #waiting = undefined;
   /** @type {((error?: Error | null) => void) | undefined} of _write */
@@ -38,13 +38,13 @@ class CopyFrom extends Writable {
 
   /**
    * @param {CopyQuery} query
-   * @param {GiveUp} giveUp
+   * @param {GiveUp} abort
    * @param {() => void} start submits it
    */
-  constructor(query, giveUp, start) {
+  constructor(query, abort, start) {
     super({ highWaterMark: MESSAGE_BYTES });
     this.#query = query;
-    this.#giveUp = giveUp;
+    this.#abort = abort;
     query.side = this;
     // Before the COPY is sent, so that an error cannot go by unnoticed.
     query.promise.then(
@@ -238,7 +238,7 @@ class CopyFrom extends Writable {
     const done = () => callback(error);
     query.promise.then(done, done);
     if (this.#isReady && this.#fail(error)) return;
-    this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
+    this.#abort(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
   }
 }
 

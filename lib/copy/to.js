@@ -16,18 +16,18 @@ const BUFFER_BYTES = 1 << 20;
 
 class CopyTo extends Readable {
   #query;
-  #giveUp;
+  #abort;
   #isReading = true;
 
   /**
    * @param {CopyQuery} query
-   * @param {GiveUp} giveUp
+   * @param {GiveUp} abort
    * @param {() => void} start submits it
    */
-  constructor(query, giveUp, start) {
+  constructor(query, abort, start) {
     super({ highWaterMark: BUFFER_BYTES });
     this.#query = query;
-    this.#giveUp = giveUp;
+    this.#abort = abort;
     query.side = this;
     query.promise.then(
       () => this.push(null),
@@ -74,7 +74,7 @@ class CopyTo extends Readable {
     if (!query.isSettled) {
       query.side = undefined;
       query.wasStopped = true;
-      this.#giveUp(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
+      this.#abort(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
       this._read();
     }
     callback(error);

@@ -46,7 +46,7 @@ class Admission {
     const refusal =
       this.refuse() ??
       work.refusal ??
-      watch(work, millis, (error) => this.#dispatcher.giveUp(work, error));
+      watch(work, millis, (error) => this.#dispatcher.abort(work, error));
     beginTraced(work, () => {
       if (refusal !== undefined) work.reject(refusal);
       else this.dispatch(work);
@@ -119,7 +119,7 @@ class Admission {
 
   /** Of a stream that was destroyed. @type {(query: Query, reason: import('../base').QueryAbortedError) => void} */
   stop = (query, reason) => {
-    if (!query.isSettled) this.#dispatcher.giveUp(query, reason);
+    if (!query.isSettled) this.#dispatcher.abort(query, reason);
   };
 }
 

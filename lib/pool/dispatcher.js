@@ -200,9 +200,9 @@ class Dispatcher {
    * @param {Query | Batch} work whose caller waits no longer
    * @param {import('../base').QueryAbortedError} reason
    */
-  giveUp(work, reason) {
+  abort(work, reason) {
     if (work.connection !== undefined) {
-      work.connection.giveUp(work, reason);
+      work.connection.abort(work, reason);
       return;
     }
     this.#waiting.remove(work);

@@ -167,7 +167,7 @@ class LeaseConnection {
    * @param {Query | Batch} work
    * @param {import('../base').QueryAbortedError} reason
    */
-  giveUp(work, reason) {
+  abort(work, reason) {
     const index = this.#waiting.indexOf(work);
     if (index >= 0) {
       this.#waiting.splice(index, 1);
@@ -175,7 +175,7 @@ class LeaseConnection {
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
     } else {
-      this.#leases.giveUp(work, reason);
+      this.#leases.abort(work, reason);
     }
   }
 
@@ -184,7 +184,7 @@ class LeaseConnection {
     // The signal would hit neighbours; and the read does nothing, whether it is stopped or not.
     if (this.floating !== undefined) {
       const error = /** @type {any} */ (new DatabaseError(CANCELED));
-      this.#leases.giveUp(this.floating, error);
+      this.#leases.abort(this.floating, error);
     }
     await this.member?.connection.cancel();
   }

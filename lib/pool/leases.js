@@ -47,7 +47,7 @@ class Leases {
     this.#stalled = new StalledReads(
       () => this.#floating(),
       (query) => this.float(query),
-      (query, reason) => dispatcher.giveUp(query, reason),
+      (query, reason) => dispatcher.abort(query, reason),
     );
     /** What asks the catalog. */
     this.#shared = {
@@ -166,8 +166,8 @@ class Leases {
   }
 
   /** @param {Query | Batch} work @param {import('../base').QueryAbortedError} reason */
-  giveUp(work, reason) {
-    this.#dispatcher.giveUp(work, reason);
+  abort(work, reason) {
+    this.#dispatcher.abort(work, reason);
   }
 
   /** As a query of the pool. @param {Query | Batch} work of a client that was released */

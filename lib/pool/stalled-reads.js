@@ -16,7 +16,7 @@ const PAUSE_MILLIS = 1000;
 class StalledReads {
   #inFlight;
   #ask;
-  #giveUp;
+  #abort;
   /** Reads that were asked again, and as what. @type {Map<Query, Query>} */
   #twins = new Map();
   /** How many queries each overdue connection had settled at the last look. @type {Map<Connection, number>} */
@@ -28,12 +28,12 @@ class StalledReads {
   /**
    * @param {() => Query[]} inFlight reads of leases. To keep a list here would cost each of them more
    * @param {(query: Query) => void} ask sends it on any shared connection that does not stall
-   * @param {(query: Query, reason: QueryAbortedError) => void} giveUp
+   * @param {(query: Query, reason: QueryAbortedError) => void} abort
    */
-  constructor(inFlight, ask, giveUp) {
+  constructor(inFlight, ask, abort) {
     this.#inFlight = inFlight;
     this.#ask = ask;
-    this.#giveUp = giveUp;
+    this.#abort = abort;
   }
 
   /** @param {Query} query that was submitted */
@@ -73,7 +73,7 @@ class StalledReads {
     this.#twins.set(query, twin);
     query.onceSettled(() => {
       this.#twins.delete(query);
-      if (!twin.isSettled) this.#giveUp(twin, answeredError());
+      if (!twin.isSettled) this.#abort(twin, answeredError());
     });
     twin.promise.then(
       (result) => this.#answer(query, result),
@@ -89,7 +89,7 @@ class StalledReads {
   #answer(query, result) {
     if (query.isSettled) return;
     query.resolve(result);
-    this.#giveUp(query, answeredError());
+    this.#abort(query, answeredError());
   }
 }
 

@@ -9,7 +9,7 @@ const { abortError, abortErrorInside, listen } = require('./deadline');
 
 class Cursor {
   #query;
-  #giveUp;
+  #abort;
   #callSite = new CallSite();
   /** @type {any[]} */
   #rows = [];
@@ -23,12 +23,12 @@ class Cursor {
 
   /**
    * @param {StreamedQuery} query that has not been submitted yet
-   * @param {import('./streamed-query').GiveUp} giveUp
+   * @param {import('./streamed-query').GiveUp} abort
    */
-  constructor(query, giveUp) {
+  constructor(query, abort) {
     this.#query = query;
-    this.#giveUp = giveUp;
-    query.passRowsTo(this, giveUp);
+    this.#abort = abort;
+    query.passRowsTo(this, abort);
     const { signal } = query;
     if (signal?.aborted) query.refusal ??= abortError(signal);
     else if (signal !== undefined) this.#listen(signal);
@@ -45,7 +45,7 @@ class Cursor {
     if (this.#isEnded) return;
     this.#rows = [];
     this.#end(error);
-    this.#query.stop(this.#giveUp);
+    this.#query.stop(this.#abort);
   }
 
   /** @param {any[]} rows */
@@ -120,7 +120,7 @@ class Cursor {
     this.#rows = [];
     this.#error = undefined;
     this.#end(undefined);
-    this.#query.stop(this.#giveUp);
+    this.#query.stop(this.#abort);
     await this.#query.promise.catch(() => {});
   }
 

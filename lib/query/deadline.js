@@ -75,15 +75,15 @@ function listen(signal, callback) {
 /**
  * @param {Work} work
  * @param {number} defaultMillis 0: no limit
- * @param {(error: QueryAbortedError) => void} giveUp called once, unless the work is settled before
+ * @param {(error: QueryAbortedError) => void} abort called once, unless the work is settled before
  * @returns {QueryAbortedError | undefined} set if the signal was aborted before it began
  */
-function watch(work, defaultMillis, giveUp) {
+function watch(work, defaultMillis, abort) {
   const { signal } = work;
   const millis = work.timeoutMillis ?? defaultMillis;
   if (signal === undefined && millis === 0) return undefined;
   if (signal?.aborted) return abortError(signal);
-  const begin = () => new TimeLimit(millis, () => giveUp(timeoutError(millis)));
+  const begin = () => new TimeLimit(millis, () => abort(timeoutError(millis)));
   let limit = millis > 0 ? begin() : undefined;
   if (millis > 0 && work.timeoutMillis === undefined) {
     work.defaultLimit = {
@@ -94,7 +94,7 @@ function watch(work, defaultMillis, giveUp) {
       },
     };
   }
-  const forget = signal && listen(signal, () => giveUp(abortError(signal)));
+  const forget = signal && listen(signal, () => abort(abortError(signal)));
   // Not by a handler of its promise: that would hide a rejection that nobody else handles.
   work.onceSettled(() => {
     limit?.cancel();

@@ -10,19 +10,19 @@ const { abortError, abortErrorInside, listen } = require('./deadline');
 
 class RowStream extends Readable {
   #query;
-  #giveUp;
+  #abort;
   #callSite = new CallSite();
 
   /**
    * @param {StreamedQuery} query that has not been submitted yet
    * @param {number} batchSize rows that may be buffered for the reader
-   * @param {import('./streamed-query').GiveUp} giveUp
+   * @param {import('./streamed-query').GiveUp} abort
    */
-  constructor(query, batchSize, giveUp) {
+  constructor(query, batchSize, abort) {
     super({ objectMode: true, highWaterMark: batchSize });
     this.#query = query;
-    this.#giveUp = giveUp;
-    query.passRowsTo(this, giveUp);
+    this.#abort = abort;
+    query.passRowsTo(this, abort);
   }
 
   /** Description of the columns; empty before the first rows have come. */
@@ -65,7 +65,7 @@ class RowStream extends Readable {
    * @param {(error?: Error | null) => void} callback
    */
   _destroy(error, callback) {
-    this.#query.stop(this.#giveUp);
+    this.#query.stop(this.#abort);
     callback(error);
   }
 }
@@ -78,17 +78,17 @@ const BATCH_SIZE = 256;
 /**
  * @param {StreamedQuery} query
  * @param {StreamOptions | null | undefined} options
- * @param {import('./streamed-query').GiveUp} giveUp
+ * @param {import('./streamed-query').GiveUp} abort
  * @param {() => void} start submits the query
  * @returns {RowStream}
  */
-function openStream(query, options, giveUp, start) {
+function openStream(query, options, abort, start) {
   const { batchSize = BATCH_SIZE } = options ?? {};
   const isCount = Number.isInteger(batchSize) && batchSize > 0;
   if (!isCount) query.refusal ??= new ParameterError('batchSize must be a whole number, from 1 on');
   // It is not submitted then, so there is nothing to cancel.
   if (query.signal?.aborted) query.refusal ??= abortError(query.signal);
-  const stream = new RowStream(query, isCount ? batchSize : BATCH_SIZE, giveUp);
+  const stream = new RowStream(query, isCount ? batchSize : BATCH_SIZE, abort);
   start();
   if (query.signal !== undefined && !query.signal.aborted) abortWith(query.signal, stream);
   return stream;

@@ -18,9 +18,9 @@ const { Query } = require('./query');
 
 /**
  * Sinks that were garbage-collected in the middle of their rows: nobody can read the rest.
- * @type {FinalizationRegistry<{ query: StreamedQuery, giveUp: GiveUp }>}
+ * @type {FinalizationRegistry<{ query: StreamedQuery, abort: GiveUp }>}
  */
-const forgotten = new FinalizationRegistry(({ query, giveUp }) => query.stop(giveUp));
+const forgotten = new FinalizationRegistry(({ query, abort }) => query.stop(abort));
 
 class StreamedQuery extends Query {
   /** @type {RowSink | undefined} */
@@ -64,11 +64,11 @@ class StreamedQuery extends Query {
 
   /**
    * @param {RowSink} sink
-   * @param {GiveUp} giveUp
+   * @param {GiveUp} abort
    */
-  passRowsTo(sink, giveUp) {
+  passRowsTo(sink, abort) {
     this.#sink = sink;
-    forgotten.register(sink, { query: this, giveUp }, this);
+    forgotten.register(sink, { query: this, abort }, this);
     this.promise.then(
       () => this.#end(),
       (error) => this.#end(error),
@@ -118,13 +118,13 @@ class StreamedQuery extends Query {
 
   /**
    * The reader does not want the rest.
-   * @param {GiveUp} giveUp
+   * @param {GiveUp} abort
    */
-  stop(giveUp) {
+  stop(abort) {
     if (this.isSettled) return;
     this.#forgetSink();
     this.wasStopped = true;
-    giveUp(this, new QueryAbortedError('The rest of the rows is not wanted', 'ABORT_ERR'));
+    abort(this, new QueryAbortedError('The rest of the rows is not wanted', 'ABORT_ERR'));
     this.resume();
   }
 }

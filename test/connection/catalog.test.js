@@ -416,7 +416,7 @@ describe('What the catalog of a database says', function () {
         isShared: true,
         afterDelivery: queueMicrotask,
         submit: (query) => asked.push(query),
-        giveUp: (query, error) => query.reject(error),
+        abort: (query, error) => query.reject(error),
         async answer(found) {
           asked.at(-1).resolve({ rows: [{ found: JSON.stringify(found) }] });
           await delay(0);

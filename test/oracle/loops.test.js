@@ -150,6 +150,8 @@ describe('Loops that read, compute and write', function () {
   beforeEach(() => observer.ask('delete from counter; insert into counter values (1, 0)'));
   afterEach(() => pool.end());
   after(async () => {
+    // A session of `pg` may be open a little longer than its pool, and would report the stop as an error.
+    await observer?.untilAlone();
     await observer?.client.end();
     await database?.stop();
   });

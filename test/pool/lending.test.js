@@ -126,12 +126,12 @@ describe('Pool', function () {
         await assert.rejects(first, poolError('ERR_PG_CONDUIT_POOL_TIMEOUT'));
       },
     };
-    for (const [why, giveUp] of Object.entries(WAYS)) {
+    for (const [why, abort] of Object.entries(WAYS)) {
       it(why, async () => {
         const pool = newPool({ max: 1, maxWaiting: 1, connectionTimeoutMillis: 100 });
         await warm(pool, 1);
         const busy = pool.query('select pg_sleep(0.3)');
-        await giveUp(pool);
+        await abort(pool);
         await busy;
         assert.deepEqual((await pool.query('select 3 as three')).rows, [{ three: 3 }]);
         await pool.end();

@@ -45,8 +45,8 @@ function isRunning(pid) {
 
 async function assertGone({ pid, socketDirectory, dataDirectory }) {
   const left = () => [socketDirectory, dataDirectory].filter((folder) => fs.existsSync(folder));
-  const giveUpAt = Date.now() + 15_000;
-  while ((isRunning(pid) || left().length > 0) && Date.now() < giveUpAt) await delay(20);
+  const deadline = Date.now() + 15_000;
+  while ((isRunning(pid) || left().length > 0) && Date.now() < deadline) await delay(20);
   assert.equal(isRunning(pid), false, `postgres ${pid} still runs`);
   assert.deepEqual(left(), []);
 }
@@ -286,8 +286,8 @@ describe('startDatabase', function () {
       const child = spawn(process.execPath, ['-e', code], { env, stdio: 'ignore' });
       while (fs.readdirSync(folder).length === 0) await delay(5);
       child.kill('SIGKILL');
-      const giveUpAt = Date.now() + 15_000;
-      while (fs.readdirSync(folder).length > 0 && Date.now() < giveUpAt) await delay(20);
+      const deadline = Date.now() + 15_000;
+      while (fs.readdirSync(folder).length > 0 && Date.now() < deadline) await delay(20);
       await delay(300); // what still ran could make the folder again
       assert.deepEqual(fs.readdirSync(folder), []);
     });

@@ -165,11 +165,11 @@ class Round {
    * @param {() => any} condition
    */
   async #untilTrue(what, condition) {
-    const giveUpAt = performance.now() + REST_MILLIS;
+    const deadline = performance.now() + REST_MILLIS;
     for (;;) {
       const value = await condition();
       if (value === true) return;
-      if (performance.now() > giveUpAt) {
+      if (performance.now() > deadline) {
         this.journal.fault(`${this.describe()}: not ${what}: ${JSON.stringify(value)}`);
         return;
       }

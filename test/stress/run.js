@@ -65,7 +65,7 @@ const journal = new Journal();
 let current;
 
 /** Something hangs: what it is, and nothing can be closed any more. */
-async function giveUp(hanging, outside) {
+async function abort(hanging, outside) {
   for (const entry of hanging.slice(0, 5)) entry.fault('it hangs');
   const pools = new Set([...(current?.pools ?? []), ...(current?.ending ?? [])]);
   for (const { name, on } of pools) {
@@ -136,7 +136,7 @@ async function main() {
     const hanging = [...journal.running].filter(
       ({ startedAt }) => now - startedAt > patienceMillis,
     );
-    if (hanging.length > 0) giveUp(hanging, outside);
+    if (hanging.length > 0) abort(hanging, outside);
   }, WATCH_MILLIS);
   watch.unref();
 

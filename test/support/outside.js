@@ -22,11 +22,11 @@ const FIXTURE_PATIENCE_MILLIS = 2.5 * PATIENCE_MILLIS;
  * @param {() => any} condition
  */
 async function until(what, condition) {
-  const giveUpAt = Date.now() + PATIENCE_MILLIS;
+  const deadline = Date.now() + PATIENCE_MILLIS;
   for (;;) {
     const value = await condition();
     if (value) return value;
-    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await delay(5);
   }
 }
@@ -119,6 +119,17 @@ class Observer {
         [pid],
       );
       return asleep.length > 0;
+    });
+  }
+
+  /** Until nobody else has a session in its database, which is then safe to stop. */
+  async untilAlone() {
+    await until('all other sessions are closed', async () => {
+      const others = await this.ask(
+        `select from pg_stat_activity
+         where backend_type = 'client backend' and datname = current_database() and pid <> pg_backend_pid()`,
+      );
+      return others.length === 0;
     });
   }
 

@@ -74,8 +74,8 @@ async function listen(action, place) {
 /** Waits for a notification from outside, so that all before it must have been heard. */
 async function hearLast(action, place, subscriber) {
   const { round } = action;
-  const giveUpAt = performance.now() + PATIENCE_MILLIS;
-  while (performance.now() < giveUpAt) {
+  const deadline = performance.now() + PATIENCE_MILLIS;
+  while (performance.now() < deadline) {
     const settledBefore = round.notices.now();
     const id = action.ledger.newId();
     const unit = action.openUnit();
