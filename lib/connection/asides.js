@@ -43,7 +43,12 @@ class Asides {
       this.#whenNoneGuarded = undefined;
       signal();
     };
-    const slot = takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
+    this.sendEntry(new Housekeeping(this.#connection, text, answered, onRow), text);
+  }
+
+  /** @param {Housekeeping} entry @param {string} text */
+  sendEntry(entry, text) {
+    const slot = takeSlot(entry);
     ticks.writeQuery(this.#connection.id, slot, 0, text, []);
     this.#syncs.endAlone(slot);
   }

@@ -115,6 +115,11 @@ class Connection {
     return this.#outbox.statements.cache;
   }
 
+  /** The settings of whoever uses it. @returns {import('./session-profile').SessionProfile} */
+  get profile() {
+    return this.#outbox.profile;
+  }
+
   /** @param {boolean} ref whether the connection keeps the process alive */
   setLoopRef(ref) {
     this.#lifecycle.setLoopRef(ref);

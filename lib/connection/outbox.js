@@ -12,6 +12,7 @@ const { Gathering } = require('./gathering');
 const { PreparedStatements } = require('./prepared-statements');
 const { ReadGuard } = require('./read-guard');
 const { SessionFormats } = require('./session-formats');
+const { SessionProfile } = require('./session-profile');
 const { SyncCandidates } = require('./sync-candidates');
 const { SyncWriter } = require('./sync-groups');
 
@@ -64,6 +65,7 @@ class Outbox {
     this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
     this.syncs = new SyncWriter(connection.id);
     this.asides = new Asides(connection, this.syncs);
+    this.profile = new SessionProfile(connection, this.asides);
     this.#guard = new ReadGuard(connection, this.asides);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
     this.formats = new SessionFormats(
@@ -323,6 +325,8 @@ class Outbox {
 
   /** @param {Query} query */
   #send(query) {
+    // Whoever has a connection alone gives it a profile, and changes it.
+    if (this.#connection.isShared) this.profile.adopt(query.profile);
     if (query.runsSolo) this.#solo = query;
     if (this.#guard.isFor(query)) this.#guard.begin(query);
     this.#bytesInFlight += query.size;
@@ -331,6 +335,7 @@ class Outbox {
 
   /** @param {Batch} batch */
   #sendBatch(batch) {
+    if (this.#connection.isShared) this.profile.adopt(undefined);
     if (batch.runsSolo) this.#solo = batch;
     this.#bytesInFlight += batch.size;
     this.#writer.sendBatch(batch);

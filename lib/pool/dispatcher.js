@@ -231,7 +231,10 @@ class Dispatcher {
     /** @type {Borrower} */
     const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
     if (work !== undefined) this.#waiting.borrowFor(work, borrower);
-    if (lease !== undefined) lease.borrower = borrower;
+    if (lease !== undefined) {
+      lease.borrower = borrower;
+      borrower.isLease = true;
+    }
     duringCall(borrower, () => this.#enqueue(this.#borrowers, borrower));
     return borrower.promise;
   }
@@ -386,6 +389,7 @@ class Dispatcher {
       if (member === undefined) break;
       this.#borrowers.shift();
       this.#lendOut(member);
+      if (!next.isLease) member.connection.profile.adopt(undefined);
       next.resolve(member);
     }
     // One for each borrower, unless queries have waited for longer.

@@ -4,8 +4,10 @@
 // that are the same in each session go where queries of the pool go. With the first other statement it is pinned: it
 // gets a connection alone, and keeps it until it is released (docs/pooling-and-pipelining.md). Made by leases.js.
 
-const { ConnectionError, DatabaseError } = require('../base');
+const { afterDelivery, ConnectionError, DatabaseError } = require('../base');
 const { eventsOf } = require('../client');
+const { Profile } = require('../statements');
+const { Pin } = require('./pin');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -56,8 +58,10 @@ class LeaseSession {
 
 class LeaseConnection {
   session = new LeaseSession(this);
-  /** Whose connection it is pinned to. @type {Member | undefined} */
-  member = undefined;
+  /** Set while it has a connection alone. @type {Pin | undefined} */
+  #pin = undefined;
+  /** What its client has set of its session, if another connection may be given that. @type {Profile | undefined} */
+  #profile = undefined;
   #leases;
   /** @type {import('../client').ClientEvents} of its client */
   #events;
@@ -98,6 +102,11 @@ class LeaseConnection {
     this.#events = events;
   }
 
+  /** Whose connection it is pinned to. @returns {Member | undefined} */
+  get member() {
+    return this.#pin?.member;
+  }
+
   // --- What a client asks of its connection ---------------------------------------
 
   get state() {
@@ -122,8 +131,10 @@ class LeaseConnection {
     const isFree = this.member === undefined && this.#state === 'ready' && !this.#isReleased;
     if (isFree && this.inFlight === 0 && !this.#isPinning) {
       const member = this.#leases.pinNow(this);
-      if (member !== undefined) this.#settleOn(member);
+      // Whoever knows the backend means this session.
+      if (member !== undefined) this.#settleOn(member).isForSession = true;
     }
+    if (this.#pin !== undefined) this.#pin.isForSession = true;
     return this.member?.connection.processID ?? 0;
   }
 
@@ -227,7 +238,7 @@ class LeaseConnection {
    * @returns {boolean} whether it is still to be decided what becomes of it
    */
   #pass(work) {
-    if (this.member !== undefined) send(this.member, work);
+    if (this.#pin !== undefined) this.#send(this.#pin, work);
     else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
     // What came before its release may still wait: the rest stays behind it.
     else if (this.#isReleased && !this.isWaiting) this.#leases.runReleased(work);
@@ -238,10 +249,13 @@ class LeaseConnection {
   /** @param {Query} query */
   #float(query) {
     this.floating = query;
+    query.profile = this.#profile;
+    // Its tables may have other columns there.
+    if (this.#profile?.hasSearchPath) query.prepare = false;
     query.onceSettled(() => {
       this.floating = undefined;
       this.#events.onSettled();
-      if (this.isWaiting) this.#pin();
+      if (this.isWaiting) this.#askForPin();
       else this.#tellServed();
     });
     this.#leases.float(query);
@@ -251,10 +265,10 @@ class LeaseConnection {
   #wait(work) {
     this.#waiting.push(work);
     work.defaultLimit?.pause();
-    if (this.floating === undefined) this.#pin();
+    if (this.floating === undefined) this.#askForPin();
   }
 
-  #pin() {
+  #askForPin() {
     if (this.#isPinning) return;
     const idle = this.#leases.pinNow(this);
     if (idle !== undefined) {
@@ -286,14 +300,14 @@ class LeaseConnection {
       this.#leases.takeBack(member, false);
     } else {
       const works = this.#waiting.splice(0);
-      this.#settleOn(member);
+      const pin = this.#settleOn(member);
       for (const work of works) {
         if (work.isSettled) continue;
         work.defaultLimit?.restart();
-        send(member, work);
+        this.#send(pin, work);
         if (this.#acceptance?.query === work) this.#acceptance.callback();
       }
-      if (this.#isReleased) this.#letGo();
+      if (this.#isReleased) this.#letGo(pin);
     }
     this.#tellServed();
   }
@@ -307,22 +321,52 @@ class LeaseConnection {
 
   /** @param {Member} member */
   #settleOn(member) {
-    this.member = member;
+    const onSettings = (/** @type {import('../statements').Setting[]} */ settings) => {
+      this.#profile = Profile.change(this.#profile, settings);
+      member.connection.profile.current = this.#profile;
+    };
+    this.#pin = new Pin(member, this.#leases.mayHaveProfiles ? onSettings : undefined);
+    member.connection.profile.adopt(this.#profile);
     eventsOf(member.client).face = this.#events.face;
     if (this.#isLoopRef !== undefined) member.connection.setLoopRef(this.#isLoopRef);
+    return this.#pin;
+  }
+
+  /** @param {Pin} pin @param {Query | Batch} work */
+  #send(pin, work) {
+    const part = pin.note(work, this.#leases.registry);
+    if (part === 'end' || (part === 'statement' && this.#leases.areLasting)) {
+      work.onceSettled(() => afterDelivery(() => this.#unpin(pin)));
+    }
+    const { connection } = pin.member;
+    if ('members' in work) connection.submitBatch(work);
+    else connection.submit(work);
+  }
+
+  /** @param {Pin} pin that may have become needless */
+  #unpin(pin) {
+    if (this.#pin !== pin || this.#isReleased || this.#state !== 'ready' || !pin.isIdle) return;
+    // What asks the lease for its connection now, waits for it.
+    if (this.isWaiting || this.#servedWaiters.length > 0) return;
+    if (pin.isTraceless(this.#leases.names)) this.#letGo(pin);
   }
 
   /** Its client was released. @param {boolean} isBroken its connection, if it has one, is not to be used again */
   release(isBroken) {
     this.#isReleased = true;
     this.#isBroken = isBroken;
-    if (this.member !== undefined) this.#letGo();
+    if (this.#pin !== undefined) this.#letGo(this.#pin);
     else if (isBroken) this.#rejectWaiting();
   }
 
-  #letGo() {
-    const member = /** @type {Member} */ (this.member);
-    this.member = undefined;
+  /** @param {Pin} pin */
+  #letGo(pin) {
+    const { member } = pin;
+    this.#pin = undefined;
+    // The session is as it was, apart from the settings that the connection knows of.
+    if (pin.isIdle && pin.isTraceless(this.#leases.names)) {
+      member.connection.session.hasTouchedSession = false;
+    }
     // The end of a connection that is closed now is still reported as that of the client.
     if (!this.#isBroken) eventsOf(member.client).dropFace();
     this.#leases.takeBack(member, this.#isBroken);
@@ -333,12 +377,6 @@ class LeaseConnection {
     this.#state = 'closed';
     this.#events.onClosed();
   }
-}
-
-/** @param {Member} member @param {Query | Batch} work */
-function send({ connection }, work) {
-  if ('members' in work) connection.submitBatch(work);
-  else connection.submit(work);
 }
 
 function closedError() {

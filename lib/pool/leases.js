@@ -6,6 +6,7 @@
 
 const { copyError, Deferred, TimeLimit } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
+const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
 const { LeaseConnection } = require('./lease-connection');
 const { LeaseOrder } = require('./lease-order');
@@ -20,8 +21,10 @@ const { StalledReads } = require('./stalled-reads');
  */
 
 class Leases {
+  /** Whether they live for long, so that each lets go of a connection as soon as it can. */
+  areLasting = false;
+  registry;
   #settings;
-  #registry;
   #dispatcher;
   #admission;
   #shared;
@@ -40,7 +43,7 @@ class Leases {
    */
   constructor(settings, registry, dispatcher, admission) {
     this.#settings = settings;
-    this.#registry = registry;
+    this.registry = registry;
     this.#dispatcher = dispatcher;
     this.#admission = admission;
     this.#order = new LeaseOrder(settings.max);
@@ -91,7 +94,7 @@ class Leases {
     const client = new Client({
       [POOL]: {
         settings: this.#settings,
-        registry: this.#registry,
+        registry: this.registry,
         makeConnection: (/** @type {import('../client').ClientEvents} */ events) =>
           (lease = new LeaseConnection(this, events)),
       },
@@ -125,6 +128,17 @@ class Leases {
     this.#dispatcher.onLeaseReleased();
   }
 
+  /** What the catalog of the database says, if it is known. */
+  get names() {
+    const { catalog } = this.registry;
+    return catalog.names ?? catalog.find(this.#shared, true);
+  }
+
+  /** Whether connections are given the settings of leases. A reset of the user's own may restore others. */
+  get mayHaveProfiles() {
+    return this.#settings.resetQuery === DISCARD_ALL;
+  }
+
   // --- Floating -------------------------------------------------------------------
 
   /**
@@ -133,12 +147,11 @@ class Leases {
    */
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
-    const info = query.identify(this.#registry);
+    const info = query.identify(this.registry);
     if (info.effect !== 'read' || info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
-    const { catalog } = this.#registry;
-    const names = catalog.names ?? catalog.find(this.#shared, true);
+    const { names } = this;
     return names !== undefined && info.readsUnbound(names);
   }
 

@@ -178,6 +178,9 @@ class Member {
     const outcomes = await Promise.allSettled(queries.map(({ promise }) => promise));
     session.hasTouchedTransaction = false;
     session.hasTouchedSession = false;
+    if (resetQuery === DISCARD_ALL && texts.includes(resetQuery)) {
+      connection.profile.current = undefined;
+    }
     // It may have left a transaction open.
     if (session.transactionStatus > 0) return false;
     return outcomes.every(({ status }) => status === 'fulfilled');

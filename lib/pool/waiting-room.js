@@ -11,7 +11,7 @@ const { WaitingLine } = require('./waiting-line');
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('../query').Query} Query
- * @typedef {import('../base').Deferred<import('./member').Member>} Borrower
+ * @typedef {import('../base').Deferred<import('./member').Member> & { isLease?: boolean }} Borrower
  */
 
 class WaitingRoom {

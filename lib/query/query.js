@@ -56,6 +56,8 @@ class Query extends Work {
   statement = undefined;
   /** Whether it has sent the Parse of `statement`. */
   leads = false;
+  /** The settings that its lease has made; undefined: those of the pool. @type {import('../statements').Profile | undefined} */
+  profile = undefined;
   /** @type {Pace} */
   pace = 'unknown';
   /** Whether its rows are passed on as they come. */

@@ -15,28 +15,35 @@ const {
   toDatabaseError,
 } = require('./errors');
 const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('./known-functions');
+const { Profile, readSettings } = require('./profile');
 const { StatementInfo, StatementRegistry } = require('./registry');
 const { Scanner, isWordPart, isWordStart, readCopyTarget } = require('./scanner');
 const { isTagOfDdl } = require('./schema-change');
 const { splitStatements } = require('./split');
+const { endsTransaction, isTraceless } = require('./traceless');
 
 /**
  * @typedef {import('./cache').Statement} Statement
  * @typedef {import('./known-functions').CatalogNames} CatalogNames
+ * @typedef {import('./profile').Setting} Setting
  */
 
 module.exports = {
   classifyStatement,
+  endsTransaction,
   isOfAnalysis,
   isOfChangedResult,
   isOfDroppedType,
   isOfExecution,
   isOfParameter,
   isTagOfDdl,
+  isTraceless,
   isWordPart,
   isWordStart,
   KNOWN_NAMES,
+  Profile,
   readCopyTarget,
+  readSettings,
   Scanner,
   SESSION_FUNCTIONS,
   splitStatements,

@@ -1,0 +1,44 @@
+'use strict';
+
+// Gives the session the settings of whoever sends the next statement (statements/profile.js). The statements for it are
+// written in front of that one, so no round trip is waited for. Owned by outbox.js, called when something is written.
+
+const { DatabaseError } = require('../base');
+const { Profile } = require('../statements');
+const { Housekeeping } = require('./housekeeping');
+
+/** SET of a setting that was set before: it is not expected to fail. */
+class ProfileChange extends Housekeeping {
+  /** @override @param {number} _phase @param {Readonly<Record<string, string>>} diagnostics */
+  failed(_phase, diagnostics) {
+    // What was sent behind it would run with settings that are not its caller's.
+    this.connection.answers.distrust(() => new DatabaseError(diagnostics));
+  }
+}
+
+class SessionProfile {
+  /** What the session has when all that was written is done; undefined: what it began with. @type {Profile | undefined} */
+  current = undefined;
+  #connection;
+  #asides;
+
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {import('./asides').Asides} asides
+   */
+  constructor(connection, asides) {
+    this.#connection = connection;
+    this.#asides = asides;
+  }
+
+  /** @param {Profile | undefined} profile that what is written next needs */
+  adopt(profile) {
+    if (profile === this.current) return;
+    for (const text of Profile.difference(this.current, profile)) {
+      this.#asides.sendEntry(new ProfileChange(this.#connection, text), text);
+    }
+    this.current = profile;
+  }
+}
+
+module.exports = { SessionProfile };

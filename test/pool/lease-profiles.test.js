@@ -1,0 +1,213 @@
+'use strict';
+
+// Settings that a borrowed client makes of its session, and which other connections can be given: they do not keep it
+// from sharing, and nobody else has them.
+
+const assert = require('node:assert/strict');
+const { Random } = require('../stress/random');
+const { errorOf } = require('../support/outcomes');
+const { Observer } = require('../support/outside');
+const { SEED } = require('../support/property');
+const { floatingPool, teach, usePools } = require('../support/pools');
+
+const READ = 'select place from here where id = $1';
+const ZONE = "select timestamptz '2026-01-01 00:00:00+00'::text as local";
+
+describe('Settings of a borrowed client', function () {
+  this.timeout(20_000);
+
+  const observer = usePools();
+  const TENANTS = ['one', 'two', 'three', 'four'];
+
+  before(async () => {
+    for (const tenant of TENANTS) {
+      await observer.ask(`drop schema if exists conduit_${tenant} cascade`);
+      await observer.ask(`create schema conduit_${tenant}`);
+      await observer.ask(`create table conduit_${tenant}.here (id int primary key, place text)`);
+      await observer.ask(`insert into conduit_${tenant}.here values (1, '${tenant}'), (0, '0')`);
+    }
+    await observer.ask('create table conduit_test.here (id int primary key, place text)');
+    await observer.ask("insert into conduit_test.here values (1, 'base'), (0, '0')");
+    await observer.ask('create table conduit_test.noted (note text)');
+  });
+  after(async () => {
+    const cleaner = await Observer.open();
+    for (const tenant of TENANTS) await cleaner.ask(`drop schema conduit_${tenant} cascade`);
+    await cleaner.close();
+  });
+
+  /** @param {Record<string, any>} [given] @param {string[]} [texts] */
+  async function open(given, texts = []) {
+    const pool = await floatingPool({ options: '-c search_path=conduit_test', ...given }, [
+      ZONE,
+      ...texts,
+    ]);
+    await teach(pool, READ, [1], 1);
+    return pool;
+  }
+
+  /** @param {any} pool */
+  const pinned = (pool) => pool.stats().leases.pinned;
+
+  for (const [texts, name, value] of [
+    [['set search_path to conduit_one'], 'search_path', 'conduit_one'],
+    [['SET SESSION search_path = "conduit_one", public;'], 'search_path', 'conduit_one, public'],
+    [["set time zone 'Asia/Tokyo'"], 'timezone', 'Asia/Tokyo'],
+    [["set timezone to '+2'"], 'timezone', '<+02>-02'],
+    [["SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE"], 'timezone', '<+02>-02'],
+    [['set statement_timeout = 1234'], 'statement_timeout', '1234ms'],
+    [['set lock_timeout to default', "set work_mem to '5MB'"], 'work_mem', '5MB'],
+    [['set work_mem to 5000', 'reset all'], 'work_mem', '4MB'],
+    [['set work_mem to 5000', 'discard all'], 'work_mem', '4MB'],
+    [['set work_mem to 5000', 'reset work_mem'], 'work_mem', '4MB'],
+    [['set work_mem to 5000', 'set work_mem = DEFAULT'], 'work_mem', '4MB'],
+    [["set client_encoding to 'UTF8'"], 'client_encoding', 'UTF8'],
+    [
+      ["SET client_min_messages TO warning;SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE;"],
+      'client_min_messages',
+      'warning',
+    ],
+  ]) {
+    it(`do not pin it: ${texts.join(', then ')}`, async () => {
+      const ask = `select current_setting('${name}') as value`;
+      const pool = await open({}, [ask]);
+      const before = (await pool.query(ask)).rows[0].value;
+      const client = await pool.connect();
+      for (const text of texts) await client.query(String(text));
+      assert.equal(pinned(pool), 0);
+      for (let reads = 0; reads < 5; ++reads) {
+        const [mine, others] = await Promise.all([client.query(ask), pool.query(ask)]);
+        assert.deepEqual([mine.rows[0].value, others.rows[0].value], [value, before]);
+      }
+      assert.equal(pinned(pool), 0);
+      // Pinned, too.
+      await client.query('begin');
+      assert.equal((await client.query(ask)).rows[0].value, value);
+      await client.query('rollback');
+      assert.equal(pinned(pool), 0);
+      client.release();
+      assert.equal((await pool.query(ask)).rows[0].value, before);
+    });
+  }
+
+  for (const text of [
+    'set datestyle = german',
+    'set role conduit_nobody',
+    "set app.tenant = 'x'",
+    'set session characteristics as transaction read only',
+    'set default_transaction_read_only = off',
+    "set search_path to /* a comment */ 'conduit_one'",
+    'set search_path to conduit_one; select 1',
+    'set client_encoding to latin1',
+    "select set_config('search_path', 'conduit_one', false)",
+  ]) {
+    it(`pin it where another connection cannot be given them: ${text}`, async () => {
+      const pool = await open();
+      const client = await pool.connect();
+      await client.query(text).catch(() => {});
+      assert.equal(pinned(pool), 1);
+      client.release();
+    });
+  }
+
+  it('pin it when they are made in a transaction, which may take them back', async () => {
+    const pool = await open();
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('set search_path to conduit_one');
+    await client.query('rollback');
+    assert.equal((await client.query(READ, [1])).rows[0].place, 'base');
+    assert.equal(pinned(pool), 1);
+    client.release();
+  });
+
+  it('are not made by a statement that fails', async () => {
+    const pool = await open();
+    const client = await pool.connect();
+    await client.query('set search_path to conduit_one');
+    assert.equal((await errorOf(client.query("set timezone to 'nowhere'"))).code, '22023');
+    const both = "set search_path to conduit_two; set timezone to 'nowhere'";
+    assert.equal((await errorOf(client.query(both))).code, '22023');
+    assert.equal((await client.query(READ, [1])).rows[0].place, 'one');
+    client.release();
+  });
+
+  it('hold for what is sent behind them without waiting', async () => {
+    const pool = await open();
+    const client = await pool.connect();
+    const results = await Promise.all([
+      client.query(READ, [1]),
+      client.query('set search_path to conduit_one'),
+      client.query(READ, [1]),
+      client.query('set search_path to conduit_two'),
+      client.query(READ, [1]),
+      client.query('reset search_path'),
+      client.query(READ, [1]),
+    ]);
+    const places = results.map(({ rows }) => rows[0]?.place);
+    assert.deepEqual(
+      places.filter((place) => place !== undefined),
+      ['base', 'one', 'two', 'base'],
+    );
+    client.release();
+  });
+
+  it('are given back with the client', async () => {
+    const pool = await open({ max: 2 });
+    for (const text of ['set search_path to conduit_one', 'set datestyle = german']) {
+      const client = await pool.connect();
+      await client.query('set search_path to conduit_two');
+      await client.query(text);
+      client.release();
+    }
+    const clients = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    for (const client of clients) {
+      assert.equal((await client.query(READ, [1])).rows[0].place, 'base');
+      client.release();
+    }
+    const place = await pool.transaction(async (tx) => (await tx.query(READ, [1])).rows[0].place);
+    assert.equal(place, 'base');
+  });
+
+  it(`never show through to others, whatever fails beside them (seed ${SEED})`, async () => {
+    const random = new Random(SEED);
+    const pool = await open({ max: 2 });
+    const divide = 'select place, 1 / id as i from here where id = $1';
+    await teach(pool, divide, [1], 3);
+    /** @param {any} asker @param {string} place */
+    async function read(asker, place) {
+      if (random.chance(0.1)) {
+        assert.equal((await errorOf(asker.query(divide, [0]))).code, '22012');
+        return;
+      }
+      const text = random.pick([READ, divide, { name: 'mine', text: READ }]);
+      const query = typeof text === 'string' ? { text } : text;
+      const { rows } = await asker.query({ ...query, values: [1] });
+      assert.equal(rows[0].place, place);
+    }
+    /** @param {string} tenant */
+    async function visit(tenant) {
+      for (let turns = 0; turns < 12; ++turns) {
+        const client = await pool.connect();
+        await client.query(`set search_path to conduit_${tenant}`);
+        for (let reads = random.int(1, 9); reads > 0; --reads) await read(client, tenant);
+        if (random.chance(0.3)) {
+          await client.query('begin');
+          await read(client, tenant).catch(() => {});
+          await client.query('rollback');
+          await read(client, tenant);
+        }
+        client.release(random.chance(0.1));
+      }
+    }
+    let isOver = false;
+    /** Of the pool itself. */
+    async function others() {
+      while (!isOver) await read(pool, 'base');
+    }
+    const strangers = Array.from({ length: 6 }, others);
+    await Promise.all([...TENANTS, ...TENANTS, ...TENANTS].map(visit));
+    isOver = true;
+    await Promise.all(strangers);
+  });
+});
