@@ -7,8 +7,8 @@ const { DatabaseError } = require('../base');
 const { Profile } = require('../statements');
 const { Housekeeping } = require('./housekeeping');
 
-/** SET of a setting that was set before: it is not expected to fail. */
-class ProfileChange extends Housekeeping {
+/** It is not expected to fail: the same SET has succeeded before. */
+class SessionChange extends Housekeeping {
   /** @override @param {number} _phase @param {Readonly<Record<string, string>>} diagnostics */
   failed(_phase, diagnostics) {
     // What was sent behind it would run with settings that are not its caller's.
@@ -34,10 +34,18 @@ class SessionProfile {
   /** @param {Profile | undefined} profile that what is written next needs */
   adopt(profile) {
     if (profile === this.current) return;
-    for (const text of Profile.difference(this.current, profile)) {
-      this.#asides.sendEntry(new ProfileChange(this.#connection, text), text);
-    }
+    for (const text of Profile.difference(this.current, profile)) this.#send(text);
     this.current = profile;
+  }
+
+  /** What is written next is answered as if nobody had called nextval() in this session. */
+  forgetSequences() {
+    this.#send('DISCARD SEQUENCES');
+  }
+
+  /** @param {string} text */
+  #send(text) {
+    this.#asides.sendEntry(new SessionChange(this.#connection, text), text);
   }
 }
 

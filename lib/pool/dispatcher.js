@@ -251,9 +251,14 @@ class Dispatcher {
     return hasWaited;
   }
 
-  /** @returns {Member | undefined} in the state exclusive, if one is idle and nobody waits */
-  pinIdle() {
-    const member = this.waitingCount === 0 && !lock.isHeld ? this.#balancer.findIdle() : undefined;
+  /**
+   * @param {Member} [wanted] no other one
+   * @returns {Member | undefined} in the state exclusive, if one is idle and nobody waits
+   */
+  pinIdle(wanted) {
+    if (this.waitingCount > 0 || lock.isHeld) return undefined;
+    const isWanted = wanted?.state === 'shared' && wanted.isIdle;
+    const member = wanted === undefined ? this.#balancer.findIdle() : isWanted ? wanted : undefined;
     if (member !== undefined) this.#lendOut(member);
     return member;
   }

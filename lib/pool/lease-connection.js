@@ -4,8 +4,9 @@
 // that are the same in each session go where queries of the pool go. With the first other statement it is pinned: it
 // gets a connection alone, and keeps it until it is released (docs/pooling-and-pipelining.md). Made by leases.js.
 
-const { afterDelivery, ConnectionError, DatabaseError } = require('../base');
+const { afterDelivery, ConnectionError, DatabaseError, StatementRefusedError } = require('../base');
 const { eventsOf } = require('../client');
+const { membersOf } = require('../query');
 const { Profile } = require('../statements');
 const { Pin } = require('./pin');
 
@@ -80,6 +81,8 @@ class LeaseConnection {
   #servedWaiters = [];
   /** Who wants to know that a statement has a connection. @type {{ query: Query, callback: () => void } | undefined} */
   #acceptance = undefined;
+  /** Where its last values of sequences are, as long as nobody else uses that. @type {{ member: Member, settled: number } | undefined} */
+  #lastValues = undefined;
   // Its place among the leases (lease-order.js).
 
   /** @type {LeaseConnection | undefined} */
@@ -270,7 +273,7 @@ class LeaseConnection {
 
   #askForPin() {
     if (this.#isPinning) return;
-    const idle = this.#leases.pinNow(this);
+    const idle = this.#pinAgain() ?? this.#leases.pinNow(this);
     if (idle !== undefined) {
       this.#onPinned(idle);
       return;
@@ -325,8 +328,13 @@ class LeaseConnection {
       this.#profile = Profile.change(this.#profile, settings);
       member.connection.profile.current = this.#profile;
     };
-    this.#pin = new Pin(member, this.#leases.mayHaveProfiles ? onSettings : undefined);
+    this.#pin = new Pin(member, this.#leases, onSettings);
     member.connection.profile.adopt(this.#profile);
+    this.#pin.hasLastValues = this.#hasLastValues(member);
+    // Who asks gets an error of the server, and not what others have left there.
+    if (this.#leases.areSequencesAsked && !this.#pin.hasLastValues) {
+      member.connection.profile.forgetSequences();
+    }
     eventsOf(member.client).face = this.#events.face;
     if (this.#isLoopRef !== undefined) member.connection.setLoopRef(this.#isLoopRef);
     return this.#pin;
@@ -334,7 +342,11 @@ class LeaseConnection {
 
   /** @param {Pin} pin @param {Query | Batch} work */
   #send(pin, work) {
-    const part = pin.note(work, this.#leases.registry);
+    if (this.#lastValues !== undefined && this.#asksInVain(pin, work)) {
+      work.reject(sequenceError());
+      return;
+    }
+    const part = pin.note(work);
     if (part === 'end' || (part === 'statement' && this.#leases.areLasting)) {
       work.onceSettled(() => afterDelivery(() => this.#unpin(pin)));
     }
@@ -343,12 +355,35 @@ class LeaseConnection {
     else connection.submit(work);
   }
 
+  /**
+   * @param {Pin} pin
+   * @param {Query | Batch} work
+   * @returns {boolean} whether it may ask for the last value of a sequence, which another session has
+   */
+  #asksInVain(pin, work) {
+    if (pin.hasLastValues || pin.mayHaveAdvanced) return false;
+    return membersOf(work).some((query) => query.identify(this.#leases.registry).asksSequences);
+  }
+
+  /** @param {Member} member @returns {boolean} whether its session has the last values of sequences, of nobody else */
+  #hasLastValues({ connection }) {
+    const last = this.#lastValues;
+    return last?.member.connection === connection && connection.settled === last.settled;
+  }
+
+  /** @returns {Member | undefined} the connection that it had last, if it needs that one and can have it */
+  #pinAgain() {
+    const last = this.#lastValues;
+    if (last === undefined || !this.#hasLastValues(last.member)) return undefined;
+    return this.#leases.pinNow(this, last.member);
+  }
+
   /** @param {Pin} pin that may have become needless */
   #unpin(pin) {
     if (this.#pin !== pin || this.#isReleased || this.#state !== 'ready' || !pin.isIdle) return;
     // What asks the lease for its connection now, waits for it.
     if (this.isWaiting || this.#servedWaiters.length > 0) return;
-    if (pin.isTraceless(this.#leases.names)) this.#letGo(pin);
+    if (pin.isTraceless) this.#letGo(pin);
   }
 
   /** Its client was released. @param {boolean} isBroken its connection, if it has one, is not to be used again */
@@ -364,8 +399,10 @@ class LeaseConnection {
     const { member } = pin;
     this.#pin = undefined;
     // The session is as it was, apart from the settings that the connection knows of.
-    if (pin.isIdle && pin.isTraceless(this.#leases.names)) {
+    if (pin.isIdle && pin.isTraceless) {
       member.connection.session.hasTouchedSession = false;
+      const { settled } = member.connection;
+      if (pin.hasAdvanced) this.#lastValues = { member, settled };
     }
     // The end of a connection that is closed now is still reported as that of the client.
     if (!this.#isBroken) eventsOf(member.client).dropFace();
@@ -377,6 +414,13 @@ class LeaseConnection {
     this.#state = 'closed';
     this.#events.onClosed();
   }
+}
+
+function sequenceError() {
+  return new StatementRefusedError(
+    'lastval() and currval() ask for what a statement before has left in a session that others have used since. Use ' +
+      "RETURNING, or run both in one transaction, or set the option multiplex to 'off'.",
+  );
 }
 
 function closedError() {

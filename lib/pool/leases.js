@@ -134,6 +134,11 @@ class Leases {
     return catalog.names ?? catalog.find(this.#shared, true);
   }
 
+  /** Whether somebody asks for what nextval() has left in the session. */
+  get areSequencesAsked() {
+    return this.registry.hasAskedSequences || this.names?.asksSequences === true;
+  }
+
   /** Whether connections are given the settings of leases. A reset of the user's own may restore others. */
   get mayHaveProfiles() {
     return this.#settings.resetQuery === DISCARD_ALL;
@@ -212,9 +217,13 @@ class Leases {
     return true;
   }
 
-  /** @param {LeaseConnection} lease @returns {Member | undefined} in the state exclusive, if one is idle */
-  pinNow(lease) {
-    return lease.isOld ? this.#dispatcher.pinIdle() : undefined;
+  /**
+   * @param {LeaseConnection} lease
+   * @param {Member} [wanted] no other one
+   * @returns {Member | undefined} in the state exclusive, if one is idle
+   */
+  pinNow(lease, wanted) {
+    return lease.isOld ? this.#dispatcher.pinIdle(wanted) : undefined;
   }
 
   /** @param {Member} member @param {boolean} isBroken */

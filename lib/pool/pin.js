@@ -10,7 +10,6 @@ const { endsTransaction, isTraceless, readSettings } = require('../statements');
 /**
  * @typedef {import('../query').Query} Query
  * @typedef {import('../query').Batch} Batch
- * @typedef {import('../statements').CatalogNames} CatalogNames
  * @typedef {import('../statements').Setting} Setting
  * @typedef {import('../statements').StatementInfo} StatementInfo
  * @typedef {import('./member').Member} Member
@@ -26,39 +25,45 @@ class Pin {
   member;
   /** Whether it lasts until the lease ends. */
   isForSession = false;
+  /** Whether a statement may have called nextval(), whose value the session remembers. */
+  hasAdvanced = false;
+  /** Whether the session remembers what the lease has done here before, and nothing else. */
+  hasLastValues = false;
+  #leases;
   #onSettings;
   /** What is judged when it matters: of a text more is known once it has succeeded. @type {Set<StatementInfo>} */
   #unjudged = new Set();
 
   /**
    * @param {Member} member
-   * @param {(changes: Setting[]) => void} [onSettings] is told of settings that the lease has made, if they may be
-   *   given to other connections
+   * @param {import('./leases').Leases} leases
+   * @param {(settings: Setting[]) => void} onSettings is told of settings that the lease has made, and that other
+   *   connections may be given
    */
-  constructor(member, onSettings) {
+  constructor(member, leases, onSettings) {
     this.member = member;
+    this.#leases = leases;
     this.#onSettings = onSettings;
   }
 
   /**
    * Before it is sent.
    * @param {Query | Batch} work
-   * @param {import('../statements').StatementRegistry} registry
    * @returns {'none' | 'end' | 'statement'} whether the connection may go back when it is settled: it seems to end a
    *   transaction, or to make settings; or it is no part of one
    */
-  note(work, registry) {
+  note(work) {
     if (this.isForSession) return 'none';
     const { session, inFlight } = this.member.connection;
     const isOutside = session.transactionStatus === IDLE;
     for (const query of membersOf(work)) {
-      const info = query.identify(registry);
+      const info = query.identify(this.#leases.registry);
       if (query.isCopy || this.#unjudged.size === MAX_UNJUDGED) {
         this.isForSession = true;
         return 'none';
       }
-      const isAlone = isOutside && inFlight === 0 && work === query;
-      const settings = isAlone && this.#onSettings !== undefined ? readSettings(info) : undefined;
+      const mayMake = isOutside && inFlight === 0 && work === query && this.#leases.mayHaveProfiles;
+      const settings = mayMake ? readSettings(info) : undefined;
       if (settings !== undefined) {
         this.#noteSettings(query, settings);
         return 'end';
@@ -72,7 +77,7 @@ class Pin {
   /** @param {Query} query @param {Setting[]} settings that it makes if it succeeds */
   #noteSettings(query, settings) {
     query.onceSettled(() => {
-      if (query.error === undefined) this.#onSettings?.(settings);
+      if (query.error === undefined) this.#onSettings(settings);
       // What was given up, or is lost, may have been executed.
       else if (!query.hasFailed) this.isForSession = true;
     });
@@ -84,17 +89,27 @@ class Pin {
     return state === 'ready' && inFlight === 0 && session.transactionStatus === IDLE;
   }
 
-  /**
-   * @param {CatalogNames | undefined} names of the database, if they are known
-   * @returns {boolean} whether all that was done is proved to have left nothing behind
-   */
-  isTraceless(names) {
+  /** Whether a statement may have called nextval() here. */
+  get mayHaveAdvanced() {
+    if (this.hasAdvanced || this.isForSession) return true;
+    const { names } = this.#leases;
+    if (names === undefined) return true;
+    return [...this.#unjudged].some(
+      (info) => info.effect === 'write' && info.mayCallNextval(names),
+    );
+  }
+
+  /** Whether all that was done is proved to have left nothing behind that is asked for. */
+  get isTraceless() {
     if (this.isForSession) return false;
+    const { names, areSequencesAsked } = this.#leases;
     for (const info of this.#unjudged) {
       const isProved = isTraceless(info, names);
       if (isProved === undefined) return false;
       this.#unjudged.delete(info);
-      if (!isProved) {
+      const isWrite = isProved && info.effect === 'write';
+      if (isWrite && names !== undefined && info.mayCallNextval(names)) this.hasAdvanced = true;
+      if (!isProved || (this.hasAdvanced && areSequencesAsked)) {
         this.isForSession = true;
         this.#unjudged.clear();
         return false;

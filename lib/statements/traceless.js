@@ -39,7 +39,7 @@ function isTraceless(info, names) {
   if (info.class.kind === 'transaction') return isControl(info);
   if (info.class.kind !== 'plain' || info.effect === 'other') return false;
   if (info.effect === 'unknown' || names === undefined) return undefined;
-  return info.readsUnbound(names) || info.writesPlain?.(names) === true;
+  return info.readsUnbound(names) || info.writesPlain(names);
 }
 
 /** @param {StatementInfo} info */

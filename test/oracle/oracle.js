@@ -92,6 +92,8 @@ class Oracle {
   static async open(options) {
     const oracle = new Oracle(options);
     if (oracle.#ownsPlaces) await oracle.places.open(oracle.#atOnce);
+    // Before a connection is open, clients are exclusive; the next borrower has the names of its prepared statements.
+    await (await oracle.#pool.connect()).release();
     return oracle;
   }
 
