@@ -4,6 +4,7 @@
 // anything, and only of PostgreSQL's own functions it is known what they do. In a Sync group the
 // next member would notice, for instance a setting of the transaction. Called by registry.js.
 
+const { ColumnLists } = require('./column-lists');
 const { Scanner } = require('./scanner');
 
 /** Longer texts are not worth reading. */
@@ -52,8 +53,11 @@ const WORDS = new Set(
   ),
 );
 
-/** All names on the two lists. */
-const KNOWN_NAMES = [...FUNCTIONS, ...WORDS];
+/** The same in statements that write. */
+const WRITE_WORDS = new Set(['CONFLICT', 'INSERT', 'RETURNING', 'SET']);
+
+/** All names on the lists. */
+const KNOWN_NAMES = [...FUNCTIONS, ...WORDS, ...WRITE_WORDS];
 
 /** Those of FUNCTIONS whose answer depends on the session, or is remembered by it (currval()). */
 const SESSION_FUNCTIONS = new Set(['CURRENT_SETTING', 'NEXTVAL', 'PG_BACKEND_PID']);
@@ -71,6 +75,10 @@ const SESSION_FUNCTIONS = new Set(['CURRENT_SETTING', 'NEXTVAL', 'PG_BACKEND_PID
  * @property {boolean} isSessionBound whether an operator, a cast or a type asks the session
  * @property {ReadonlySet<string>} sessionRelations names of relations whose content depends on the session that reads
  *   them, besides those whose names begin with pg_
+ * @property {ReadonlySet<string>} writeRelations names of relations for which a write does more than to change their
+ *   rows, or not the same in each session; and of sequences whose sessions keep numbers in stock
+ * @property {ReadonlySet<string>} sequenceRelations names of tables for which a write may call nextval()
+ * @property {boolean} asksSequences whether something in the database calls lastval() or currval()
  */
 
 /** @type {CatalogNames} */
@@ -81,11 +89,17 @@ const NO_NAMES = {
   relations: new Set(),
   isSessionBound: false,
   sessionRelations: new Set(),
+  writeRelations: new Set(),
+  sequenceRelations: new Set(),
+  asksSequences: false,
 };
 
 /** NAMEDATALEN: PostgreSQL truncates a longer name, by bytes. */
 const NAME_LIMIT = 63;
 const MAX_BYTES_OF_UNIT = 3;
+
+/** Names in a literal, whatever is between them. */
+const NAMES = /[^\s'".]+/g;
 
 /** @param {string} token */
 function isName(token) {
@@ -98,6 +112,11 @@ function mayBeCut(name) {
   return name.length * MAX_BYTES_OF_UNIT >= NAME_LIMIT && /[^ -~]/.test(name);
 }
 
+/** The name in a token, as the catalog has it in upper case. @param {Scanner} scanner @param {string} token */
+function nameOf(scanner, token) {
+  return token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
+}
+
 /**
  * Whether the text of a read calls only functions that are known to do nothing else, and reads only
  * relations that take the same locks each time.
@@ -106,18 +125,47 @@ function mayBeCut(name) {
  *   are not seen, nor what is behind views, operators and casts
  */
 function callsKnownFunctionsOnly(text, names = NO_NAMES) {
+  return isKnown(text, names, names.relations);
+}
+
+/**
+ * Whether the text of a write calls only functions that are known to do nothing else, and names only relations for
+ * which a write does nothing else.
+ * @param {string} text
+ * @param {CatalogNames} names of the database
+ */
+function writesKnownRelationsOnly(text, names) {
+  return isKnown(text, names, names.writeRelations, new ColumnLists());
+}
+
+/**
+ * @param {string} text
+ * @param {CatalogNames} names
+ * @param {ReadonlySet<string>} relations that it may not name
+ * @param {ColumnLists} [lists] of a write
+ */
+function isKnown(text, names, relations, lists) {
   if (text.length > SCAN_LIMIT || names.isStrange) return false;
   const scanner = new Scanner(text);
   let previous = '';
   let beforePrevious = '';
   for (let token = scanner.next(); token !== ''; token = scanner.next()) {
-    if (token === '(' && isName(previous)) {
-      const isKnown = FUNCTIONS.has(previous) || WORDS.has(previous);
-      if (!isKnown || beforePrevious === '.' || names.calls.has(previous)) return false;
-      if (previous === 'NEXTVAL' && !hasLiteralArgument(scanner)) return false;
+    const isList = lists?.add(token) === true;
+    if (token === '(' && isName(previous) && !isList) {
+      const isListed = FUNCTIONS.has(previous) || WORDS.has(previous);
+      const isWord = lists !== undefined && WRITE_WORDS.has(previous);
+      if (!(isListed || isWord) || beforePrevious === '.' || names.calls.has(previous)) {
+        return false;
+      }
+      if (previous === 'NEXTVAL') {
+        if (!hasLiteralArgument(scanner, lists === undefined ? undefined : relations)) return false;
+        lists?.add(')');
+      }
     } else if (isName(token)) {
-      const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
-      if (mayBeCut(name) || names.relations.has(name)) return false;
+      const name = nameOf(scanner, token);
+      if (mayBeCut(name) || relations.has(name)) return false;
+      // A cursor belongs to its session.
+      if (lists !== undefined && name === 'OF' && previous === 'CURRENT') return false;
       // `t.f` may call f(t).
       if (previous === '.' && (name === 'NEXTVAL' || names.attributes.has(name))) return false;
     }
@@ -131,9 +179,18 @@ function callsKnownFunctionsOnly(text, names = NO_NAMES) {
 /**
  * Whether nextval() always locks the same sequence.
  * @param {Scanner} scanner behind the parenthesis
+ * @param {ReadonlySet<string>} [refused] names that the literal may not have in it
  */
-function hasLiteralArgument(scanner) {
+function hasLiteralArgument(scanner, refused) {
+  const from = scanner.position;
   if (scanner.next() !== "'") return false;
+  const literal = scanner.text.slice(from, scanner.position);
+  if (
+    refused !== undefined &&
+    literal.match(NAMES)?.some((name) => refused.has(name.toUpperCase()))
+  ) {
+    return false;
+  }
   let token = scanner.next();
   if (token === ':' && scanner.next() === ':' && scanner.next() === 'REGCLASS') {
     token = scanner.next();
@@ -147,22 +204,24 @@ const BUILT_IN_SETTING = /^\s*'\w+'$/;
 /**
  * Whether each session that nobody has changed gives the same answer to a read: it asks for nothing that belongs to
  * one of them, such as its process id, temporary tables or the last value of a sequence.
- * @param {string} text for which callsKnownFunctionsOnly() holds
+ * @param {string} text for which callsKnownFunctionsOnly() or writesKnownRelationsOnly() holds
  * @param {CatalogNames} names of the database
+ * @param {boolean} [mayAdvance] whether it may call nextval()
  */
-function isSameInEachSession(text, names) {
+function isSameInEachSession(text, names, mayAdvance = false) {
   if (names.isSessionBound) return false;
   const scanner = new Scanner(text);
   let previous = '';
   for (let token = scanner.next(); token !== ''; token = scanner.next()) {
-    if (token === '(' && SESSION_FUNCTIONS.has(previous)) {
+    const mayCall = mayAdvance && previous === 'NEXTVAL';
+    if (token === '(' && SESSION_FUNCTIONS.has(previous) && !mayCall) {
       const from = scanner.position;
       const isSetting = previous === 'CURRENT_SETTING' && scanner.next() === "'";
       if (!isSetting || !BUILT_IN_SETTING.test(text.slice(from, scanner.position))) return false;
       token = scanner.next();
       if (token !== ')' && token !== ',') return false;
     } else if (isName(token)) {
-      const name = token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
+      const name = nameOf(scanner, token);
       // System catalogs and their views, and pg_temp.
       if (name !== 'PG_TYPEOF' && name.startsWith('PG_')) return false;
       if (previous === '.' && SESSION_FUNCTIONS.has(name)) return false;
@@ -173,4 +232,25 @@ function isSameInEachSession(text, names) {
   return !scanner.isDoubtful;
 }
 
-module.exports = { callsKnownFunctionsOnly, isSameInEachSession, KNOWN_NAMES, SESSION_FUNCTIONS };
+/**
+ * Whether a text has one of these names in it.
+ * @param {string} text
+ * @param {ReadonlySet<string>} names in upper case
+ */
+function mentions(text, names) {
+  if (names.size === 0) return false;
+  const scanner = new Scanner(text);
+  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+    if (isName(token) && names.has(nameOf(scanner, token))) return true;
+  }
+  return scanner.isDoubtful;
+}
+
+module.exports = {
+  callsKnownFunctionsOnly,
+  isSameInEachSession,
+  KNOWN_NAMES,
+  mentions,
+  SESSION_FUNCTIONS,
+  writesKnownRelationsOnly,
+};

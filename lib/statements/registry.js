@@ -5,7 +5,12 @@
 // and each client without a pool; cache.js has what one connection has prepared.
 
 const { classifyStatement } = require('./class');
-const { callsKnownFunctionsOnly, isSameInEachSession } = require('./known-functions');
+const {
+  callsKnownFunctionsOnly,
+  isSameInEachSession,
+  mentions,
+  writesKnownRelationsOnly,
+} = require('./known-functions');
 const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
 const { readStatements } = require('./split');
 const { isTransactional } = require('./transactional');
@@ -32,6 +37,13 @@ const RESETS = /\b(?:reset|discard|default)\b/i;
 
 /** In a statement that only reads, these words can occur only in names and literals. */
 const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
+
+/** What may begin a statement that writes rows. A SELECT that calls a function is a 'write', too. */
+const WRITES = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'WITH']);
+
+/** A name as U&"…" may be any of them. */
+const ASKS_SEQUENCES = /lastval|currval|u&"/i;
+const CALLS_NEXTVAL = /nextval|u&"/i;
 
 /**
  * What the catalog of the database says about texts.
@@ -116,6 +128,13 @@ class StatementInfo {
     /** The same for `isUnbound`. @type {import('./known-functions').CatalogNames | undefined} */
     this.unboundBy = undefined;
     this.isUnbound = false;
+    /** The same for `isPlainWrite` and `mayAdvance`. @type {import('./known-functions').CatalogNames | undefined} */
+    this.plainBy = undefined;
+    this.isPlainWrite = false;
+    /** Whether it may call nextval(). */
+    this.mayAdvance = false;
+    /** Whether it may call lastval() or currval(), which answer for the session. */
+    this.asksSequences = ASKS_SEQUENCES.test(text);
     /** Rows of its last result. */
     this.rows = 0;
     /** Whether the server has reported their number correctly, which not every engine does. */
@@ -184,6 +203,38 @@ class StatementInfo {
     return this.isUnbound;
   }
 
+  /**
+   * Whether the statement does nothing but change rows of tables, in the same way in each session that nobody has
+   * changed, and leaves nothing behind in the session except, perhaps, the last values of sequences.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  writesPlain(names) {
+    // It is not known before its first success.
+    if (this.effect !== 'write') return false;
+    this.#judgeWrite(names);
+    return this.isPlainWrite;
+  }
+
+  /**
+   * Whether the statement, which is a plain write, may leave behind the last value of a sequence.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  mayCallNextval(names) {
+    this.#judgeWrite(names);
+    return this.mayAdvance;
+  }
+
+  /** @param {import('./known-functions').CatalogNames} names */
+  #judgeWrite(names) {
+    if (this.plainBy === names) return;
+    this.plainBy = names;
+    const { text } = this;
+    this.mayAdvance = CALLS_NEXTVAL.test(text) || mentions(text, names.sequenceRelations);
+    const isOne = !this.isSeveral && WRITES.has(this.class.keyword) && this.schemaChange === 'none';
+    this.isPlainWrite =
+      isOne && writesKnownRelationsOnly(text, names) && isSameInEachSession(text, names, true);
+  }
+
   /** @param {import('../rows').Result} result */
   learnCount({ command, rowCount, rows }) {
     if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
@@ -200,6 +251,8 @@ class StatementInfo {
 class StatementRegistry {
   /** What was prepared in another epoch is dropped: the schema may have changed since. */
   schemaEpoch = 0;
+  /** Whether a text was seen that may ask for the last value of a sequence in its session. */
+  hasAskedSequences = false;
   #doubts = 0;
   /** @type {Map<string, StatementInfo>} oldest first */
   #infos = new Map();
@@ -239,6 +292,7 @@ class StatementRegistry {
     // Not from 0 again: what is prepared of a text may outlive its info.
     const info = new StatementInfo(text, this.#doubts);
     info.isUntried = ++this.#count <= MAX_UNTRIED;
+    if (info.asksSequences) this.hasAskedSequences = true;
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
     this.#length += text.length;

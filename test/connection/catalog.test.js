@@ -405,6 +405,9 @@ describe('What the catalog of a database says', function () {
       relations: [],
       isSessionBound: false,
       sessionRelations: [],
+      writeRelations: [],
+      sequenceRelations: [],
+      asksSequences: false,
     };
 
     /** Stands for a shared connection of a server that gives these answers. */
