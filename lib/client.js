@@ -2,7 +2,8 @@
 
 // One connection as users see it, in the shape of `pg`: the forms of query() and batch(), checked
 // and made into queries; submittables such as pg-cursor; the way of a pool's query through a client
-// that a tracing tool has wrapped; the setup of a new connection.
+// that a tracing tool has wrapped; the setup of a new connection; what a pool's face has in common
+// with a client's (streamable.js).
 //
 // The door of lib/client is not its index.js, because tracing tools find the class of `pg` by the path of this
 // file (`pg/lib/client.js`), and wrap the methods of the `prototype` that it exports.
@@ -13,7 +14,6 @@ const {
   connectionOf,
   eventsOf,
   plainQuery,
-  readOptions,
   settingsOf,
   transactionsOf,
 } = require('./client/client');
@@ -26,10 +26,10 @@ const {
   checkLimits,
   isLimits,
   readQuery,
-  readStreamed,
 } = require('./client/query-arguments');
 const { readBatch } = require('./client/read-batch');
 const { setUpSession } = require('./client/session-setup');
+const { SENDER, Streamable } = require('./client/streamable');
 
 /**
  * @typedef {import('./client/client').PoolSide} PoolSide
@@ -52,11 +52,11 @@ module.exports = {
   plainQuery,
   POOL,
   readBatch,
-  readOptions,
   readQuery,
-  readStreamed,
+  SENDER,
   settingsOf,
   setUpSession,
+  Streamable,
   transactionsOf,
 };
 

@@ -64,6 +64,8 @@ constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody ask
 // The slot of a Sync that no query waits for.
 constexpr int32_t kNoSlot = -1;
 
+inline bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
+
 class Pipeline final : public SocketWatcher::Owner {
  public:
   // `conn` is connected and in non-blocking pipeline mode; `files`: those that it names, or null.

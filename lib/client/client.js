@@ -3,21 +3,18 @@
 // One connection as users see it, in the shape of `pg`'s Client. Users make it, or get it from
 // pool.connect(); Pool makes one for each of its connections.
 
-const { EventEmitter } = require('node:events');
 const {
   callApart,
   ConnectionError,
   copyError,
   escapeIdentifier,
   escapeLiteral,
-  OptionError,
 } = require('../base');
 const { Catalog, Connection } = require('../connection');
-const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
-const { parseOptions } = require('../options');
+const { readOptions } = require('../options');
 const { defineClientProperties, PgConnection, showQuery } = require('../pg');
-const { Batch, beginTraced, Cursor, openStream, traceTransaction, watch } = require('../query');
-const { textParsers, TypeOverrides } = require('../rows');
+const { Batch, beginTraced, Cursor, traceTransaction, watch } = require('../query');
+const { TypeOverrides } = require('../rows');
 const { StatementRegistry } = require('../statements');
 const { TransactionGate } = require('../transaction');
 const { beginEarly, beginsEarly } = require('./early-begin');
@@ -33,7 +30,8 @@ const {
   readStreamed,
 } = require('./query-arguments');
 const { readBatch } = require('./read-batch');
-const { SubmittableConnection } = require('./submittable');
+const { SENDER, Streamable } = require('./streamable');
+const { serveSubmittable } = require('./submittable');
 
 /**
  * @typedef {import('../options').Settings} Settings
@@ -65,7 +63,7 @@ let settingsOf;
 /** @type {(client: Client) => ClientEvents} */
 let eventsOf;
 
-class Client extends EventEmitter {
+class Client extends Streamable {
   /** @type {Connection} or what a pool has made in its place */
   #connection;
   #events;
@@ -75,7 +73,7 @@ class Client extends EventEmitter {
    */
   #defaults;
   #settings;
-  /** @type {OptionError | undefined} why it cannot connect */
+  /** @type {import('../base').OptionError | undefined} why it cannot connect */
   #refusal;
   #hasConnected = false;
   #hasEnded = false;
@@ -212,23 +210,15 @@ class Client extends EventEmitter {
     if (fetchedTypes !== undefined) work.promise = fetchedTypes.complete(work, this.#ask);
   }
 
-  /**
-   * @param {any} submittable that has submit(connection)
-   * @param {any} values or the callback
-   * @param {Callback | Limits | null} [third]
-   */
-  #serve(submittable, values, third) {
-    const given = typeof values === 'function' ? values : third;
-    if (typeof given === 'function') submittable.callback ??= given;
-    const { _result: result } = submittable;
-    if (result && !result._types) result._types = textParsers(this.#defaults);
-    new SubmittableConnection(submittable, {
+  /** @param {[submittable: any, values: any, third?: any]} given to query() */
+  #serve(...given) {
+    return serveSubmittable(given, {
+      defaults: this.#defaults,
       begin: (query) => this.#begin(query, this.#refuse(query)),
       abort: this.#abort,
       end: () => this.end(),
       statements: this.connection.parsedStatements,
-    }).start();
-    return submittable;
+    });
   }
 
   /**
@@ -287,18 +277,6 @@ class Client extends EventEmitter {
   }
 
   /**
-   * The rows as they come; while nobody reads them, the server is stopped.
-   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
-   * @param {readonly unknown[]} [values]
-   * @param {import('../query').StreamOptions | null} [options]
-   * @returns {import('../query').RowStream}
-   */
-  stream(text, values, options) {
-    const query = readStreamed(text, values, options, this.#defaults);
-    return openStream(query, options, this.#abort, () => this.#submit(query));
-  }
-
-  /**
    * The rows, read a given number at a time.
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types }
    * @param {readonly unknown[]} [values]
@@ -311,44 +289,10 @@ class Client extends EventEmitter {
     return cursor;
   }
 
-  /**
-   * @param {string} text COPY … FROM STDIN
-   * @returns {CopyFrom} finishes when the server has taken it all
-   */
-  copyFrom(text) {
-    const query = readCopy('in', text, this.#defaults);
-    return this.#openCopyFrom(query);
-  }
-
-  /** @param {import('../copy').CopyQuery} query */
-  #openCopyFrom(query) {
-    return new CopyFrom(query, this.#abort, () => this.#submit(query));
-  }
-
-  /**
-   * Rows into a table, by COPY.
-   * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
-   * @param {readonly string[]} columns
-   * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
-   * @param {unknown[]} more none may be given
-   * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
-   */
-  copyRows(table, columns, rows, ...more) {
-    const face = {
-      submit: this.#submit.bind(this),
-      open: this.#openCopyFrom.bind(this),
-      isOrdered: true,
-    };
-    return copyRows(face, table, columns, rows, ...more);
-  }
-
-  /**
-   * @param {string} text COPY … TO STDOUT
-   * @returns {CopyTo}
-   */
-  copyTo(text) {
-    const query = readCopy('out', text, this.#defaults);
-    return new CopyTo(query, this.#abort, () => this.#submit(query));
+  /** @override */
+  [SENDER]() {
+    const submit = this.#submit.bind(this);
+    return { defaults: this.#defaults, submit, ask: submit, abort: this.#abort, isOrdered: true };
   }
 
   /** @param {Query} query */
@@ -436,19 +380,6 @@ class Client extends EventEmitter {
   }
 }
 
-/**
- * @param {any} config
- * @returns {{ settings: Settings, refusal?: OptionError }}
- */
-function readOptions(config) {
-  try {
-    return { settings: parseOptions(config) };
-  } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    return { settings: parseOptions({}), refusal: error };
-  }
-}
-
 /** The driver's own method: any other in its place is a wrapper. */
 const plainQuery = Client.prototype.query;
 
@@ -462,5 +393,4 @@ module.exports = {
   plainQuery,
   settingsOf,
   transactionsOf,
-  readOptions,
 };

@@ -13,6 +13,7 @@ const {
   StatementRefusedError,
 } = require('../base');
 const { Cursor, OWN_DEFAULTS, StreamedQuery } = require('../query');
+const { textParsers } = require('../rows');
 const { classifyStatement, splitStatements } = require('../statements');
 const { readQuery } = require('./query-arguments');
 
@@ -38,6 +39,7 @@ const { readQuery } = require('./query-arguments');
  * @property {(query: Query) => void} begin submits it, or rejects it
  * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} abort
  * @property {() => void} end
+ * @property {import('../query').QueryDefaults} defaults
  * @property {Record<string, string>} statements texts by their names
  */
 
@@ -303,4 +305,18 @@ class SubmittableConnection extends EventEmitter {
   }
 }
 
-module.exports = { SubmittableConnection };
+/**
+ * @param {[submittable: any, values: any, third?: any]} given to query()
+ * @param {Face} face
+ * @returns {any} the submittable, as in `pg`
+ */
+function serveSubmittable([submittable, values, third], face) {
+  const callback = typeof values === 'function' ? values : third;
+  if (typeof callback === 'function') submittable.callback ??= callback;
+  const { _result: result } = submittable;
+  if (result && !result._types) result._types = textParsers(face.defaults);
+  new SubmittableConnection(submittable, face).start();
+  return submittable;
+}
+
+module.exports = { serveSubmittable };

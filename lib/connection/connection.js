@@ -3,7 +3,7 @@
 // One connection: accepts queries, keeps track of what is in flight, and settles it. The native
 // Pipeline owns the order; here queries are known by their slots. Made by client.js.
 
-const { afterDelivery, DatabaseError, isFatal, lock, StatementRefusedError } = require('../base');
+const { afterDelivery, lock, StatementRefusedError } = require('../base');
 const { binding, entryAt, newConnectionId, removeConnection } = require('../native');
 const { findUnsendable, outcome } = require('../query');
 const { Answers } = require('./answers');
@@ -11,6 +11,7 @@ const { Canceller } = require('./canceller');
 const { copyAmongError, silentError } = require('./errors');
 const { Lifecycle } = require('./lifecycle');
 const { ConnectionLoad } = require('./load');
+const { NativeEvents } = require('./native-events');
 const { Outbox } = require('./outbox');
 const { OwnDeadline, OwnQuery } = require('./own-statements');
 const { SessionState } = require('./session-state');
@@ -71,6 +72,7 @@ class Connection {
     this.session = new SessionState(this, () => this.#outbox.learnTransactionStatus());
     this.#outbox = new Outbox(this, settings, registry);
     this.#lifecycle = new Lifecycle(this, this.#native, this.#outbox, owner, settings);
+    this.events = new NativeEvents(this, this.#lifecycle, owner);
     this.canceller = new Canceller(this, this.#native, this.#outbox);
     this.#unwanted = new Unwanted(this, this.#outbox);
     this.answers = new Answers(this, this.#outbox, owner);
@@ -133,24 +135,6 @@ class Connection {
    */
   connect() {
     return this.#lifecycle.connect();
-  }
-
-  /** @param {number} processID @param {number} serverVersion */
-  onConnected(processID, serverVersion) {
-    this.processID = processID;
-    this.serverVersion = serverVersion;
-    this.load.headSince = performance.now();
-    this.#lifecycle.onConnected();
-  }
-
-  /** @param {number} millis */
-  onRoundTrip(millis) {
-    this.load.roundTripMillis = millis;
-  }
-
-  /** @param {string} message */
-  onConnectFailed(message) {
-    this.#lifecycle.onConnectFailed(message);
   }
 
   // --- Queries --------------------------------------------------------------
@@ -300,11 +284,6 @@ class Connection {
     }
   }
 
-  /** @param {boolean} ok */
-  onCancelled(ok) {
-    this.canceller.onCancelled(ok);
-  }
-
   /**
    * The caller no longer waits for it.
    * @param {Query | Batch} work
@@ -345,7 +324,7 @@ class Connection {
     });
   }
 
-  // --- Loss, notices and notifications ----------------------------------------
+  // --- Loss ---------------------------------------------------------------------
 
   /**
    * The query or its Sync could not be sent: the connection is gone.
@@ -360,43 +339,15 @@ class Connection {
     this.#owner.onSettled();
   }
 
-  /**
-   * @param {string} message
-   * @param {Query[]} queries that were in flight
-   */
-  onLost(message, queries) {
-    this.#lifecycle.onLost(message, queries);
-  }
-
-  /**
-   * An event of this connection could not be processed, and what it said is lost.
-   * @param {unknown} cause
-   * @param {readonly any[]} entries that the event was for
-   */
-  onFault(cause, entries) {
-    this.answers.onFault(cause, entries);
-  }
-
   /** Everything in it ends with it. */
   onClosed() {
     this.session.end();
     this.#outbox.statements.lost();
-    removeConnection(this);
+    removeConnection(this.events);
     this.#unwanted.stop();
     this.ownDeadline.stop();
     this.canceller.end();
     this.load.tellIdle();
-  }
-
-  /** @param {Readonly<Record<string, string>>} fields */
-  onNotice(fields) {
-    if (isFatal(fields)) this.#lifecycle.endReason.lastFatal = new DatabaseError(fields);
-    else this.#owner.onNotice(fields);
-  }
-
-  /** @param {number} processId @param {string} channel @param {string} payload */
-  onNotification(processId, channel, payload) {
-    this.#owner.onNotification({ processId, channel, payload });
   }
 
   // --- Bookkeeping ------------------------------------------------------------

@@ -72,7 +72,7 @@ class Lifecycle {
    */
   async connect() {
     this.#state = 'connecting';
-    addConnection(this.#connection);
+    addConnection(this.#connection.events);
     this.#handshake = new Handshake(this.#native, this.#settings);
     try {
       const { done } = this.#handshake;

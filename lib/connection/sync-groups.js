@@ -79,7 +79,7 @@ class SyncGroup extends SlotEntry {
     this.error ??= new DatabaseError(diagnostics);
     if (isFatal(diagnostics)) {
       this.wasFatal = true;
-      this.connection.onNotice(diagnostics);
+      this.connection.events.onNotice(diagnostics);
     }
   }
 

@@ -1,7 +1,7 @@
 'use strict';
 
 // The Writable of COPY … FROM STDIN, which copyFrom() gives: takes chunks, sends them when the server waits for them,
-// and has the server fail the COPY if it is destroyed. Made by client.js and pool.js, and for rows.js.
+// and has the server fail the COPY if it is destroyed. Made by client/streamable.js, and for rows.js.
 
 const { Writable } = require('node:stream');
 const {

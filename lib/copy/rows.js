@@ -2,7 +2,7 @@
 
 // Rows of JavaScript values into a table, by COPY … FROM STDIN: in the binary format
 // as far as the columns' types and the values allow, and in the text format from
-// there on. Called by client.js and pool.js.
+// there on. Called by client/streamable.js.
 
 const { finished } = require('node:stream/promises');
 const { isDeepStrictEqual } = require('node:util');

@@ -1,7 +1,7 @@
 'use strict';
 
 // The Readable of COPY … TO STDOUT, which copyTo() gives: passes on the data of the server, which is stopped while
-// nobody reads them. Made by client.js and pool.js.
+// nobody reads them. Made by client/streamable.js.
 
 const { Readable } = require('node:stream');
 const { emitApart, QueryAbortedError } = require('../base');

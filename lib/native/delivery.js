@@ -240,7 +240,7 @@ function onFault(error) {
   } else if (OF_SLOTS.has(kind)) {
     const entry = slots[int32[eventAt + 1]];
     const connection = entry?.connection ?? subjects[0]?.connection;
-    connection?.onFault(error, subjects);
+    connection?.events.onFault(error, subjects);
   } else if (OF_CONNECTIONS.has(kind)) {
     findConnection(int32[eventAt + 1])?.onFault(error, subjects);
   }
@@ -342,8 +342,8 @@ function lost(at) {
     freeSlot(slot);
     query.lost(queries);
   }
-  const connection = queries[0]?.connection ?? findConnection(int32[at + 1]);
-  connection?.onLost(readText(at + 2), queries);
+  const events = queries[0]?.connection?.events ?? findConnection(int32[at + 1]);
+  events?.onLost(readText(at + 2), queries);
   return 5 + count;
 }
 

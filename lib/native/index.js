@@ -18,6 +18,7 @@ const {
 const ticks = require('./tick-buffer');
 
 /**
+ * @typedef {import('./slots').ConnectionEvents} ConnectionEvents
  * @typedef {import('./binding').NativeConnection} NativeConnection
  * @typedef {import('./tick-buffer').Parameter} Parameter
  */

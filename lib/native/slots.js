@@ -27,7 +27,7 @@
  * protocol, and in the middle of a delivery (after-delivery.js). This base class ignores all of it.
  */
 class SlotEntry {
-  /** The connection that it is sent on, once it is. @type {any} */
+  /** The connection that it is sent on, once it is; its `events` are ConnectionEvents. @type {any} */
   connection = undefined;
   /** The Sync group that it is a member of. @type {any} */
   group = undefined;
@@ -146,17 +146,17 @@ function newConnectionId() {
   return nextConnectionId++;
 }
 
-/** @param {ConnectionEvents} connection */
-function addConnection(connection) {
-  connections.set(connection.id, connection);
+/** @param {ConnectionEvents} events of the connection */
+function addConnection(events) {
+  connections.set(events.id, events);
 }
 
 /**
- * @param {ConnectionEvents} connection that is closed; what still comes for it goes to its queries
- *   only
+ * @param {ConnectionEvents} events of a connection that is closed; what still comes for it goes to its
+ *   queries only
  */
-function removeConnection(connection) {
-  connections.delete(connection.id);
+function removeConnection(events) {
+  connections.delete(events.id);
 }
 
 module.exports = {

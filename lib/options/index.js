@@ -3,7 +3,7 @@
 // What users pass to Client and Pool, checked, and turned into keywords of libpq and the driver's own settings.
 
 const { defaults } = require('./defaults');
-const { libpqKeywords, parseOptions } = require('./options');
+const { libpqKeywords, parseOptions, readOptions } = require('./options');
 const { toParameters } = require('./pg-parameters');
 const { DISCARD_ALL } = require('./settings');
 
@@ -12,4 +12,4 @@ const { DISCARD_ALL } = require('./settings');
  * @typedef {import('./settings').Settings} Settings
  */
 
-module.exports = { defaults, DISCARD_ALL, libpqKeywords, parseOptions, toParameters };
+module.exports = { defaults, DISCARD_ALL, libpqKeywords, parseOptions, readOptions, toParameters };

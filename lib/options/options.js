@@ -297,4 +297,18 @@ function checkPorts(value) {
     .join(',');
 }
 
-module.exports = { libpqKeywords, parseOptions };
+/**
+ * For who reports what is wrong when it is to connect, and not at once.
+ * @param {any} config
+ * @returns {{ settings: Settings, refusal?: OptionError }}
+ */
+function readOptions(config) {
+  try {
+    return { settings: parseOptions(config) };
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    return { settings: parseOptions({}), refusal: error };
+  }
+}
+
+module.exports = { libpqKeywords, parseOptions, readOptions };

@@ -3,8 +3,6 @@
 // The public API of a pool, in the shape of `pg`'s Pool: it reads the arguments, gives out promises and streams, and
 // emits the events. admission.js decides how a query is to run, dispatcher.js on which connection.
 
-const { EventEmitter } = require('node:events');
-
 const { apart, callApart, ParameterError, PoolError } = require('../base');
 const {
   answer,
@@ -13,14 +11,13 @@ const {
   callbackError,
   Client,
   readBatch,
-  readOptions,
   readQuery,
-  readStreamed,
+  SENDER,
+  Streamable,
   transactionsOf,
 } = require('../client');
 const { Catalog } = require('../connection');
-const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
-const { openStream } = require('../query');
+const { readOptions } = require('../options');
 const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
 const { readTransaction } = require('../transaction');
@@ -48,7 +45,7 @@ const NO_TEXT = 'Passing a function as the first parameter to pool.query is not 
 /** @type {(pool: Pool) => import('./pg-properties').Inside} */
 let insideOf;
 
-class Pool extends EventEmitter {
+class Pool extends Streamable {
   #settings;
   #options;
   #Client;
@@ -212,58 +209,16 @@ class Pool extends EventEmitter {
     return batch.promise;
   }
 
-  /**
-   * The rows as they come, on a connection of their own, with the server stopped
-   * while nobody reads them.
-   * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, signal }
-   * @param {readonly unknown[]} [values]
-   * @param {import('../query').StreamOptions | null} [options]
-   */
-  stream(text, values, options) {
-    const query = readStreamed(text, values, options, this.#settings);
-    return openStream(query, options, this.#admission.stop, () =>
-      this.#admission.submitAlone(query),
-    );
-  }
-
-  /**
-   * @param {string} text COPY … FROM STDIN
-   * @returns {CopyFrom} finishes when the server has taken it all
-   */
-  copyFrom(text) {
-    const query = readCopy('in', text, this.#settings);
-    return this.#openCopyFrom(query);
-  }
-
-  /** @param {import('../copy').CopyQuery} query */
-  #openCopyFrom(query) {
-    return new CopyFrom(query, this.#admission.stop, () => this.#admission.submitAlone(query));
-  }
-
-  /**
-   * Rows into a table, by COPY.
-   * @param {string | readonly string[]} table its name, 'schema.name', or [schema, name]
-   * @param {readonly string[]} columns
-   * @param {Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>} rows
-   * @param {unknown[]} more nothing
-   * @returns {Promise<{ rowCount: number }>} when all are committed; none, if it rejects
-   */
-  copyRows(table, columns, rows, ...more) {
-    const face = {
-      submit: this.#admission.submit.bind(this.#admission),
-      open: this.#openCopyFrom.bind(this),
+  /** @override */
+  [SENDER]() {
+    const admission = this.#admission;
+    return {
+      defaults: this.#settings,
+      submit: admission.submitAlone.bind(admission),
+      ask: admission.submit.bind(admission),
+      abort: admission.stop,
       isOrdered: false,
     };
-    return copyRows(face, table, columns, rows, ...more);
-  }
-
-  /**
-   * @param {string} text COPY … TO STDOUT
-   * @returns {CopyTo}
-   */
-  copyTo(text) {
-    const query = readCopy('out', text, this.#settings);
-    return new CopyTo(query, this.#admission.stop, () => this.#admission.submitAlone(query));
   }
 
   // --- Clients, lent to one borrower --------------------------------------------

@@ -1,6 +1,6 @@
 'use strict';
 
-// The rows of a query as a Readable. Made by client.js and pool.js.
+// The rows of a query as a Readable. Made by client/streamable.js.
 
 const { Readable } = require('node:stream');
 const { CallSite, emitApart, ParameterError } = require('../base');

@@ -11,7 +11,7 @@ const { LOCK, newPool, pidOf, PID, usePools } = require('../support/pools');
 const INSERT = 'insert into given values (1)';
 const BLOCKED = { text: 'select pg_advisory_xact_lock($1)', values: [LOCK] };
 
-describe('Giving up a batch', function () {
+describe('Aborting a batch', function () {
   this.timeout(20000);
 
   const observer = usePools();
@@ -23,7 +23,7 @@ describe('Giving up a batch', function () {
     ['of a client', (given) => newClient(given)],
   ]) {
     describe(face, () => {
-      it('by a signal cancels what the server runs, and nothing of it lasts', async () => {
+      it('by a signal cancels it at the server, and nothing of it is committed', async () => {
         const db = await open();
         const pid = pidOf(await db.query(PID));
         await observer.lock(LOCK);
@@ -45,7 +45,7 @@ describe('Giving up a batch', function () {
         }
       });
 
-      it('by a signal that was aborted before, or while it waits, sends nothing', async () => {
+      it('by a signal that is aborted before the call, or while the batch waits, sends nothing', async () => {
         const db = await open();
         await observer.lock(LOCK);
         const aborted = AbortSignal.abort();
@@ -63,7 +63,7 @@ describe('Giving up a batch', function () {
         assert.deepEqual(await rows(), []);
       });
 
-      it('by a signal that is never aborted changes nothing', async () => {
+      it('does not happen while its signal is not aborted', async () => {
         const db = await open();
         const { signal } = new AbortController();
         const [first, second] = await db.batch([INSERT, 'select count(*)::int as n from given'], {
@@ -79,7 +79,7 @@ describe('Giving up a batch', function () {
         assert.deepEqual(await db.batch([], { signal, timeoutMillis: 1 }), []);
       });
 
-      it('after a time, its own or that of all queries', async () => {
+      it('by a time limit works with its own limit and with the one for all queries', async () => {
         await observer.lock(LOCK);
         for (const [given, options] of [
           [{}, { timeoutMillis: 20 }],
@@ -98,7 +98,7 @@ describe('Giving up a batch', function () {
         await observer.unlock(LOCK);
       });
 
-      it('refuses what is no signal and no time', async () => {
+      it('refuses an invalid signal and an invalid time limit', async () => {
         const db = await open();
         for (const options of [{ signal: 'now' }, { timeoutMillis: -1 }, { timeoutMillis: '5' }]) {
           const error = await errorOf(db.batch([INSERT], options));
@@ -110,7 +110,7 @@ describe('Giving up a batch', function () {
     });
   }
 
-  it('in a transaction fails it', async () => {
+  it('in a transaction makes the transaction fail', async () => {
     const pool = newPool({ max: 1 });
     await observer.lock(LOCK);
     const error = await errorOf(

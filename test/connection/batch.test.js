@@ -24,7 +24,7 @@ describe('batch()', function () {
     ['of a client that a pool has lent', (given) => newPool({ max: 1, ...given }).connect()],
   ]) {
     describe(face, () => {
-      it('gives the results in the order of the statements, of both forms', async () => {
+      it('returns the results in the order of the statements, which may be strings or objects', async () => {
         const db = await open();
         await makeTable('in_order', 'n int, t text');
         const results = await db.batch([
@@ -64,7 +64,7 @@ describe('batch()', function () {
         assert.notEqual(rows[0].id, results[0].rows[0].id);
       });
 
-      it('leaves nothing behind when one statement fails, and tells which', async () => {
+      it('commits nothing when one statement fails, and the error has the index of that statement', async () => {
         const db = await open();
         await makeTable('atomic', 'n int primary key');
         for (let execution = 1; execution <= 4; ++execution) {
@@ -85,7 +85,7 @@ describe('batch()', function () {
         assert.deepEqual(await rowsOf('atomic'), [{ n: 1 }, { n: 2 }]);
       });
 
-      it('tells the same of a statement that does not parse', async () => {
+      it('gives the index of a statement with a syntax error, too', async () => {
         const db = await open();
         await makeTable('unparsed', 'n int');
         for (const prepare of [true, false]) {
@@ -101,7 +101,7 @@ describe('batch()', function () {
         }
       });
 
-      it('leaves nothing behind when its commit fails: a deferred constraint', async () => {
+      it('commits nothing when a deferred constraint fails at the commit', async () => {
         const db = await open();
         await makeTable('deferred', 'n int unique deferrable initially deferred');
         const error = await errorOf(
@@ -154,12 +154,12 @@ describe('batch()', function () {
         });
       }
 
-      it('of no statements has no results, and asks nobody', async () => {
+      it('without statements resolves to no results, and sends nothing', async () => {
         const db = await open();
         assert.deepEqual(await db.batch([]), []);
       });
 
-      it('is refused when it is no array, or has holes', async () => {
+      it('is refused when its argument is not an array, or has holes', async () => {
         const db = await open();
         for (const wrong of [undefined, null, 'select 1', { text: 'select 1' }, new Set()]) {
           const error = await errorOf(db.batch(wrong));
@@ -171,7 +171,7 @@ describe('batch()', function () {
         assert.equal(error.index, 1);
       });
 
-      it('says what to write in place of pairs, promises and what else is no statement', async () => {
+      it('says what to write in place of arrays, promises and other invalid statements', async () => {
         const db = await open();
         await makeTable('mistaken', 'n int');
         const begun = db.query('select 1 as one');
@@ -212,7 +212,7 @@ describe('batch()', function () {
         assert.deepEqual(await rowsOf('mistaken'), []);
       });
 
-      it('takes 5,000 statements', async () => {
+      it('accepts 5,000 statements', async () => {
         const db = await open();
         await makeTable('many', 'n int');
         const results = await db.batch(
@@ -228,7 +228,7 @@ describe('batch()', function () {
         assert.equal((await rowsOf('many')).length, 5000);
       });
 
-      it('runs again what was prepared before its table was changed', async () => {
+      it('runs again when its prepared statements are older than a change of their table', async () => {
         const db = await open({ prepareThreshold: 1 });
         await makeTable('healed', 'n int');
         const batch = () =>
@@ -245,7 +245,7 @@ describe('batch()', function () {
         assert.equal((await rowsOf('healed')).length, 3);
       });
 
-      it('rejects with the error of a parser that throws, though it lasts', async () => {
+      it('rejects with the error of a parser that throws, although it is committed', async () => {
         const db = await open();
         await makeTable('unreadable', 'n int');
         const types = {
@@ -263,7 +263,7 @@ describe('batch()', function () {
         assert.deepEqual(await rowsOf('unreadable'), [{ n: 1 }]);
       });
 
-      it('rejects when the connection is lost before its Sync, and lays it on no statement', async () => {
+      it('rejects when the connection is lost before its Sync, without the index of a statement', async () => {
         const db = await open();
         await makeTable('lost', 'n int');
         await observer.lock(LOCK);
@@ -287,7 +287,7 @@ describe('batch()', function () {
   }
 
   describe('on a pool', () => {
-    it('with session statements is refused, where a client takes it', async () => {
+    it('with statements that change the session is refused, while a client accepts it', async () => {
       const pool = newPool({ max: 1 });
       for (const text of ['set work_mem = 100', 'listen channel', 'create temp table t (n int)']) {
         const error = await errorOf(pool.batch(['select 1', text]));
@@ -299,7 +299,7 @@ describe('batch()', function () {
       assert.deepEqual((await client.query('show work_mem')).rows, [{ work_mem: '1MB' }]);
     });
 
-    it('takes nothing from its neighbours, whatever becomes of it', async () => {
+    it('does not affect other queries on its connection, whether it succeeds or fails', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('beside', 'n int primary key');
       const outcomes = await Promise.allSettled(
@@ -324,7 +324,7 @@ describe('batch()', function () {
       );
     });
 
-    it('with DDL in it has no neighbours', async () => {
+    it('with DDL has a connection to itself', async () => {
       const pool = newPool({ max: 1 });
       await pool.query('select 1');
       await observer.lock(LOCK);
@@ -340,7 +340,7 @@ describe('batch()', function () {
       assert.deepEqual((await query).rows, [{ pid: rows[0].pid }]);
     });
 
-    it('is a single flush and a single Sync: the classic transfer', async () => {
+    it('makes a bank transfer with a single flush and a single Sync', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('account', 'id int primary key, balance int');
       await pool.query('insert into account values (1, 100), (2, 0)');
@@ -360,14 +360,14 @@ describe('batch()', function () {
       assert.equal(after.flushes - before.flushes, 1);
     });
 
-    it('that has ended is refused', async () => {
+    it('that has ended refuses it', async () => {
       const pool = newPool();
       await pool.end();
       const error = await errorOf(pool.batch(['select 1']));
       assert.equal(error.code, 'ERR_PG_CONDUIT_POOL_ENDED');
     });
 
-    it('whose rejection nobody handles is an unhandled rejection', async () => {
+    it('makes an unhandled rejection if it fails and nobody handles that', async () => {
       const pool = newPool();
       const listeners = process.listeners('unhandledRejection');
       process.removeAllListeners('unhandledRejection');
@@ -386,7 +386,7 @@ describe('batch()', function () {
   });
 
   describe('in a transaction of a client', () => {
-    it('is a part of it', async () => {
+    it('is a part of the transaction', async () => {
       const client = await newClient();
       await makeTable('part', 'n int');
       await client.query('begin');
@@ -396,7 +396,7 @@ describe('batch()', function () {
       assert.deepEqual(await rowsOf('part'), [{ n: 1 }, { n: 2 }]);
     });
 
-    it('ruins it when it fails', async () => {
+    it('makes the transaction fail when it fails', async () => {
       const client = await newClient();
       await makeTable('ruined', 'n int');
       await client.query('begin');

@@ -32,7 +32,7 @@ function assertTimedOut(error, outcome) {
   assert.equal(error.outcome, outcome);
 }
 
-describe('Giving up a query', function () {
+describe('Aborting a query', function () {
   this.timeout(60000);
 
   const observer = usePools();
@@ -50,7 +50,7 @@ describe('Giving up a query', function () {
 
   for (const [face, open] of faces) {
     describe(`${face} by a signal`, () => {
-      it('that was aborted before sends nothing', async () => {
+      it('that was aborted before the call sends nothing', async () => {
         const db = await open();
         const reason = new Error('mine');
         const signal = AbortSignal.abort(reason);
@@ -63,7 +63,7 @@ describe('Giving up a query', function () {
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
       });
 
-      it('of an error in its arguments says that', async () => {
+      it('still reports an error in its arguments first', async () => {
         const db = await open();
         for (const signal of [{}, 'now', 1]) {
           const error = await errorOf(db.query({ text: 'select 1', signal }));
@@ -73,7 +73,7 @@ describe('Giving up a query', function () {
         assert.deepEqual(rows, [{ one: 1 }]);
       });
 
-      it('that is aborted in the same tick sends nothing that lasts', async () => {
+      it('that is aborted in the same tick leaves nothing committed', async () => {
         const db = await open();
         await db.query('select 1');
         await observer.lock(LOCK);
@@ -84,7 +84,7 @@ describe('Giving up a query', function () {
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
       });
 
-      it('while it runs cancels it at the server', async () => {
+      it('while the query runs cancels it at the server', async () => {
         const db = await open();
         await observer.lock(LOCK);
         const controller = new AbortController();
@@ -115,7 +115,7 @@ describe('Giving up a query', function () {
         }
       });
 
-      it('when it is done changes nothing, and leaves no listener', async () => {
+      it('after the query is done changes nothing, and no listener is left on the signal', async () => {
         const db = await open();
         const controller = new AbortController();
         const { signal } = controller;
@@ -137,7 +137,7 @@ describe('Giving up a query', function () {
         assert.deepEqual((await db.query('select 2 as two')).rows, [{ two: 2 }]);
       });
 
-      it('may be that of many queries', async () => {
+      it('may abort many queries at once', async () => {
         const db = await open();
         await observer.lock(LOCK);
         const warnings = [];
@@ -158,7 +158,7 @@ describe('Giving up a query', function () {
         assert.deepEqual(warnings, []);
       });
 
-      it('is unknown for DO, CALL and several statements with COMMIT', async () => {
+      it('has the outcome unknown for DO, CALL and several statements with COMMIT', async () => {
         const db = await open();
         await observer.lock(LOCK);
         await observer.ask(
@@ -192,7 +192,7 @@ describe('Giving up a query', function () {
         assert.equal(result, undefined);
       });
 
-      it('that nobody handles is an unhandled rejection, as are errors with a signal', async () => {
+      it('makes an unhandled rejection if nobody handles it, as other errors of a query with a signal do', async () => {
         const db = await open();
         const listeners = process.listeners('unhandledRejection');
         process.removeAllListeners('unhandledRejection');
@@ -219,7 +219,7 @@ describe('Giving up a query', function () {
         ]);
       });
 
-      it('still replaces a prepared statement that is out of date', async () => {
+      it('does not keep a stale prepared statement from being replaced', async () => {
         const db = await open({ prepareThreshold: 1 });
         const { signal } = new AbortController();
         await observer.ask('drop table if exists conduit_test.stale');
@@ -232,7 +232,7 @@ describe('Giving up a query', function () {
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
       });
 
-      it('is unknown, and the connection given up, when the server cannot be asked', async () => {
+      it('has the outcome unknown, and the connection is closed, when no cancel request gets through', async () => {
         gate = await Gate.open();
         const db = await open(gate.options());
         await observer.lock(LOCK);
@@ -259,7 +259,7 @@ describe('Giving up a query', function () {
     });
 
     describe(`${face} by a time limit`, () => {
-      it('of the query, under both names, or of the options', async () => {
+      it('of the query, under both of its names, or of the options', async () => {
         const db = await open();
         const strict = await open({ query_timeout: 30 });
         await observer.lock(LOCK);
@@ -271,7 +271,7 @@ describe('Giving up a query', function () {
         for (const error of errors) assertTimedOut(error, error.outcome);
       });
 
-      it('of 0 is none, whatever the options say', async () => {
+      it('of 0 means no limit, whatever the options say', async () => {
         const strict = await open({ query_timeout: 30 });
         const { rows } = await strict.query({
           text: "select 1 as one, pg_sleep(0.1)::text || 'x' as t",
@@ -280,7 +280,7 @@ describe('Giving up a query', function () {
         assert.equal(rows[0].one, 1);
       });
 
-      it('that is no number of milliseconds is refused', async () => {
+      it('that is not a number of milliseconds is refused', async () => {
         const db = await open();
         for (const timeoutMillis of [-1, 1.5, '10', NaN, Infinity]) {
           const error = await errorOf(db.query({ text: 'select 1', timeoutMillis }));
@@ -291,7 +291,7 @@ describe('Giving up a query', function () {
         await pool.end();
       });
 
-      it('longer than timers can be never comes', async () => {
+      it('that is longer than a timer can be never expires', async () => {
         const db = await open();
         const query = { text: 'select 1 as one, pg_sleep(0.02)', timeoutMillis: 2 ** 40 };
         assert.equal((await db.query(query)).rows[0].one, 1);
@@ -300,7 +300,7 @@ describe('Giving up a query', function () {
   }
 
   describe('on a pool', () => {
-    it('while it waits in line takes it out', async () => {
+    it('while it waits for a connection removes it from the line', async () => {
       const pool = newPool({ max: 1 });
       const client = await pool.connect();
       const controller = new AbortController();
@@ -325,7 +325,7 @@ describe('Giving up a query', function () {
       assert.equal(pool.waitingCount, 0);
     });
 
-    it('while its connection is opened', async () => {
+    it('works while its connection is being opened', async () => {
       gate = await Gate.open();
       gate.state = 'silent';
       const pool = newPool({ ...gate.options(), max: 1, connectionTimeoutMillis: 2000 });
@@ -339,7 +339,7 @@ describe('Giving up a query', function () {
       assert.equal(pool.waitingCount, 0);
     });
 
-    it('makes room for the next one in a full line', async () => {
+    it('makes room for the next query in a full line', async () => {
       const pool = newPool({ max: 1, maxWaiting: 1 });
       const client = await pool.connect();
       const controller = new AbortController();
@@ -352,7 +352,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await next).rows, [{ three: 3 }]);
     });
 
-    it('by a time limit leaves the neighbours on its connection alone', async () => {
+    it('by a time limit does not affect other queries on its connection', async () => {
       const pool = newPool({ max: 1 });
       await pool.query(BLOCKED);
       await pool.query('select $1::int as n', [0]);
@@ -371,7 +371,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await pool.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('by a time limit of all that is in flight cancels it after a while', async () => {
+    it('by a time limit cancels it after a while if everything in flight was aborted', async () => {
       const pool = newPool({ max: 1 });
       const pid = pidOf(await pool.query(PID));
       // So long that it is overdue, and the next one does not go behind it.
@@ -382,7 +382,7 @@ describe('Giving up a query', function () {
       assert.equal(pool.totalCount, 1);
     });
 
-    it('by a time limit of all that is in flight leaves a server that says nothing', async () => {
+    it('by a time limit closes the connection if everything in flight was aborted and the server is silent', async () => {
       const proxy = await Proxy.open();
       const pool = newPool(proxy.options({ max: 1 }));
       try {
@@ -398,7 +398,7 @@ describe('Giving up a query', function () {
       }
     });
 
-    it('by a time limit does so for members of a Sync group', async () => {
+    it('by a time limit does the same for members of a Sync group', async () => {
       const pool = newPool({ max: 1 });
       const text = 'select $1::int as n';
       for (let n = 0; n < 8; ++n) await pool.query(text, [n]);
@@ -414,7 +414,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await pool.query(text, [7])).rows, [{ n: 7 }]);
     });
 
-    it('runs a query with a signal without neighbours', async () => {
+    it('is exact for a query with a signal, which has a connection to itself', async () => {
       const pool = newPool({ max: 2 });
       await observer.lock(LOCK);
       const controller = new AbortController();
@@ -428,7 +428,7 @@ describe('Giving up a query', function () {
       await query;
     });
 
-    it('is outrun by the statement_timeout of the server, which is a plain error', async () => {
+    it('by a time limit is preceded by a shorter statement_timeout of the server, which is an ordinary error', async () => {
       const pool = newPool({ max: 1, statement_timeout: 50, query_timeout: 20000 });
       const error = await errorOf(pool.query('select pg_sleep(20)'));
       assert.deepEqual([error.code, error.outcome], ['57014', 'not-run']);
@@ -436,7 +436,7 @@ describe('Giving up a query', function () {
   });
 
   describe('on a client', () => {
-    it('that is not the first one leaves the others alone', async () => {
+    it('behind another one does not affect the others', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const first = client.query(BLOCKED);
@@ -452,7 +452,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await last).rows, [{ four: 4 }]);
     });
 
-    it('in a transaction ruins it, as any error does', async () => {
+    it('in a transaction makes the transaction fail, as any error does', async () => {
       const client = await newClient();
       await client.query('begin');
       await observer.lock(LOCK);
@@ -466,7 +466,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('before connect() has come through', async () => {
+    it('works before connect() has resolved', async () => {
       gate = await Gate.open();
       const { Client } = require('../..');
       const client = new Client(gate.options());
@@ -480,7 +480,7 @@ describe('Giving up a query', function () {
       await client.end();
     });
 
-    it('that is being ended cancels it nevertheless', async () => {
+    it('that is being ended still cancels it', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const controller = new AbortController();
@@ -492,7 +492,7 @@ describe('Giving up a query', function () {
       await ended;
     });
 
-    it('of which the connection is lost meanwhile', async () => {
+    it('whose connection is lost meanwhile rejects with the reason', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const controller = new AbortController();
@@ -507,7 +507,7 @@ describe('Giving up a query', function () {
   });
 
   describe('cancel()', () => {
-    it('rejects what runs with 57014, and nothing behind it', async () => {
+    it('rejects the running query with 57014, and none of those behind it', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const running = errorOf(client.query(BLOCKED));
@@ -519,7 +519,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await next).rows, [{ two: 2 }]);
     });
 
-    it('of nothing does nothing, also before connect() and after end()', async () => {
+    it('does nothing when no query runs, before connect() and after end() too', async () => {
       const { Client } = require('../..');
       const client = new Client(connectionString());
       await client.cancel();
@@ -531,7 +531,7 @@ describe('Giving up a query', function () {
       await client.cancel();
     });
 
-    it('hits nothing that is sent after it', async () => {
+    it('never hits a query that is sent after it', async () => {
       const client = await newClient();
       for (let n = 0; n < 200; ++n) {
         const running = client.query('select pg_sleep(0)').catch(({ code }) => {
@@ -545,7 +545,7 @@ describe('Giving up a query', function () {
       }
     });
 
-    it('hits what was sent just before it, though the signal may come first', async () => {
+    it('hits a query that was sent just before it, even if the cancel request arrives first', async () => {
       const clients = await Promise.all(Array.from({ length: 4 }, () => newClient()));
       await Promise.all(
         clients.map(async (client) => {
@@ -558,7 +558,7 @@ describe('Giving up a query', function () {
       );
     });
 
-    it('takes its time while others of its pipeline run on', async () => {
+    it('hits the running query while others of its pipeline continue', async () => {
       const client = await newClient();
       const running = errorOf(client.query('select pg_sleep(60)'));
       // PostgreSQL signals a backend twice, by its id and by that of its group (signal_child() in
@@ -574,7 +574,7 @@ describe('Giving up a query', function () {
       assert.equal((await behind).rowCount, 1);
     });
 
-    it('twice at once is once', async () => {
+    it('called twice at once sends one cancel request', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const running = errorOf(client.query(BLOCKED));
@@ -585,7 +585,7 @@ describe('Giving up a query', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('beside the abort of the same query is that abort', async () => {
+    it('called with an abort of the same query rejects it with the abort', async () => {
       const client = await newClient();
       await observer.lock(LOCK);
       const controller = new AbortController();
@@ -599,7 +599,7 @@ describe('Giving up a query', function () {
     });
 
     for (const state of ['closed', 'silent']) {
-      it(`rejects when the server cannot be asked (${state}), and the rest goes on`, async () => {
+      it(`rejects when no cancel request gets through (${state}), and other queries continue`, async () => {
         gate = await Gate.open();
         const client = await newClient(gate.options());
         await observer.lock(LOCK);
@@ -621,7 +621,7 @@ describe('Giving up a query', function () {
     }
   });
 
-  it('that may still come through keeps the connection from others', async () => {
+  it('whose cancel request may still arrive keeps the connection from other callers', async () => {
     gate = await Gate.open();
     const pool = newPool({ max: 1, ...gate.options() });
     const client = await pool.connect();
@@ -639,7 +639,7 @@ describe('Giving up a query', function () {
   });
 
   // FAST_CHECK_RUNS=50 makes it some 100,000.
-  it('thousands of times, in any mixture, hits nobody else and leaves nothing running', async function () {
+  it('thousands of times, in all ways, hits no other query and leaves nothing running', async function () {
     this.timeout(3_600_000);
     const kinds = {
       neighbour: (db, n) => [db.query('select $1::int as n', [n])],

@@ -15,7 +15,7 @@ const { newClient } = require('../support/connect');
 
 const READ = 'select $1::int as i';
 
-describe('What the catalog of a database says', function () {
+describe('The catalog of a database', function () {
   this.timeout(30000);
 
   const observer = usePools();
@@ -59,8 +59,8 @@ describe('What the catalog of a database says', function () {
     return sent.value;
   }
 
-  describe('of functions with the names of ours', () => {
-    it('keeps a caller from seeing what another one has set for its transaction', () =>
+  describe('about functions with the names of built-in ones', () => {
+    it('keeps a caller from seeing settings of the transaction of another one', () =>
       withDdl(
         "create function log(text) returns text language sql as 'select remember($1)'",
         'drop function log(text)',
@@ -71,7 +71,7 @@ describe('What the catalog of a database says', function () {
         },
       ));
 
-    it('keeps notifications of several callers from becoming one', () =>
+    it('keeps equal notifications of several callers from being merged', () =>
       withDdl(
         `create function repeat(text) returns void language plpgsql as
            $$ begin perform pg_notify('catalog', $1); end $$`,
@@ -96,7 +96,7 @@ describe('What the catalog of a database says', function () {
         },
       ));
 
-    it('keeps callers from having the same transaction id', () =>
+    it('keeps callers from sharing a transaction id', () =>
       withDdl(
         `create function abs(text) returns text language plpgsql stable as
            $$ begin return txid_current()::text; end $$`,
@@ -108,7 +108,7 @@ describe('What the catalog of a database says', function () {
         },
       ));
 
-    it('counts for aggregates, too', () =>
+    it('is respected for aggregates, too', () =>
       withDdl(
         `create function add_up(text, text) returns text language sql as 'select remember($2)';
          create aggregate avg(text) (sfunc = add_up, stype = text)`,
@@ -119,7 +119,7 @@ describe('What the catalog of a database says', function () {
         },
       ));
 
-    it('does not keep texts apart that do not call them', () =>
+    it('does not keep statements from sharing a Sync that do not call them', () =>
       withDdl(
         "create function log(text) returns text language sql as 'select remember($1)'",
         'drop function log(text)',
@@ -227,7 +227,7 @@ describe('What the catalog of a database says', function () {
       'select "id" from "of_parent"',
     ],
   ]) {
-    it(`of ${what} keeps a Sync from being shared`, () =>
+    it(`about ${what} keeps a Sync from being shared`, () =>
       withDdl(ddl, undo, async () => {
         // Its operators, casts and types count for all texts.
         const pool = newPool({ max: 1 });
@@ -243,7 +243,7 @@ describe('What the catalog of a database says', function () {
       }));
   }
 
-  it('of views, policies, types and operators that are harmless keeps nobody apart', () =>
+  it('about harmless views, policies, types and operators does not keep a Sync from being shared', () =>
     withDdl(
       `create view fine as select lower(n::text) as t, now() - interval '1 day' as at from plain;
        create table guarded (id int); alter table guarded enable row level security;
@@ -262,8 +262,8 @@ describe('What the catalog of a database says', function () {
       },
     ));
 
-  describe('is asked', () => {
-    it('never for callers who wait for each answer, whatever they ask', async () => {
+  describe('is read', () => {
+    it('never for callers who wait for each answer, whatever they send', async () => {
       const pool = newPool({ max: 2 });
       for (let i = 0; i < 100; ++i) await pool.query(READ, [i]);
       const { queries, syncs } = pool.stats();
@@ -305,7 +305,7 @@ describe('What the catalog of a database says', function () {
       assert.equal(queries, 200, `after ${own}`);
     });
 
-    it('again when DDL has passed through the pool, before it is believed any longer', async () => {
+    it('again before its next use when DDL has passed through the pool', async () => {
       const pool = await openPool();
       const text = 'select degrees(id) as d from plain';
       const create = `create function degrees(int) returns text language sql as 'select remember(null)'`;
@@ -334,7 +334,7 @@ describe('What the catalog of a database says', function () {
       }
     });
 
-    it('not again for temporary tables of borrowers', async () => {
+    it('not again for temporary tables of borrowed clients', async () => {
       const pool = newPool({ max: 2 });
       await warm(pool, 2);
       await makeKnown(pool, [READ, [0]]);
@@ -368,7 +368,7 @@ describe('What the catalog of a database says', function () {
       assert.ok(syncs >= MANY, `${syncs} Syncs`);
     });
 
-    it('and when that fails, nobody hears of it, and nothing shares a Sync', async () => {
+    it('and when that fails, no caller gets the error, and nothing shares a Sync', async () => {
       await observer.ask('create role conduit_blind');
       try {
         await observer.ask('grant conduit_blind to current_user');
@@ -389,7 +389,7 @@ describe('What the catalog of a database says', function () {
       }
     });
 
-    it('and does not keep a pool from ending', async () => {
+    it('without keeping a pool from ending', async () => {
       const pool = newPool({ max: 1 });
       await teach(pool, READ, [0]);
       await Promise.all([atOnce(10, (i) => pool.query(READ, [i])), pool.end()]);
@@ -397,7 +397,7 @@ describe('What the catalog of a database says', function () {
     });
   });
 
-  describe('is believed', () => {
+  describe('is trusted', () => {
     const ANSWER = {
       isStrange: false,
       calls: ['log'],
@@ -440,7 +440,7 @@ describe('What the catalog of a database says', function () {
 
     afterEach(() => mock.reset());
 
-    it('until it is too old, and renewed before, so that nobody notices', async () => {
+    it('until it is too old, and is read again before that without a delay for callers', async () => {
       const pass = stopTheClock();
       const catalog = new Catalog();
       const connection = newConnection();
@@ -465,7 +465,7 @@ describe('What the catalog of a database says', function () {
       assert.equal(catalog.find(connection, false), undefined);
     });
 
-    it('no longer once DDL is seen, nor is the answer that was on its way', async () => {
+    it('no longer once DDL is seen, and neither is an answer that was in flight', async () => {
       const catalog = new Catalog();
       const connection = newConnection();
       catalog.find(connection, true);
@@ -486,7 +486,7 @@ describe('What the catalog of a database says', function () {
       assert.equal(catalog.names, undefined);
     });
 
-    it('not if it is none', async () => {
+    it('only if the answer is valid', async () => {
       const catalog = new Catalog();
       const connection = newConnection();
       catalog.find(connection, true);

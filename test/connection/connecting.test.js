@@ -19,7 +19,7 @@ const { deadPort, listen } = require('../support/ports');
 
 describe('Client', () => {
   describe('when it cannot connect', () => {
-    it('says that nobody listens at the port: ECONNREFUSED', async () => {
+    it('says that no server listens on the port: ECONNREFUSED', async () => {
       const port = await deadPort();
       for (const host of ['127.0.0.1', 'localhost']) {
         const error = await connectError({ host, port, user: 'nobody' });
@@ -32,7 +32,7 @@ describe('Client', () => {
       }
     });
 
-    it('says that no host was given, as by a variable that is not set', async () => {
+    it('says that the host is empty, as from a variable that is not set', async () => {
       const port = await deadPort();
       const given = { connectionString: undefined, port, user: 'nobody' };
       await withEnvironment({ PGHOST: undefined, PGHOSTADDR: undefined }, async () => {
@@ -48,7 +48,7 @@ describe('Client', () => {
       });
     });
 
-    it('says that there is no unix socket: ENOENT', async () => {
+    it('says that the Unix socket does not exist: ENOENT', async () => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-'));
       try {
         const error = await connectError({ host: folder, port: 5432, user: 'nobody' });
@@ -60,7 +60,7 @@ describe('Client', () => {
       }
     });
 
-    it('says that there is no such host: ENOTFOUND', async () => {
+    it('says that the host does not exist: ENOTFOUND', async () => {
       // A name with a space is in no zone, so that nobody is asked for it.
       const error = await connectError({ host: 'no such host', user: 'nobody' });
       assert.ok(error instanceof ConnectionError);
@@ -69,7 +69,7 @@ describe('Client', () => {
       assert.equal(error.cause?.syscall, 'getaddrinfo');
     });
 
-    it('says that there is no such database: 3D000', async () => {
+    it('says that the database does not exist: 3D000', async () => {
       const client = new Client(connectionString());
       const { host, port, user } = client;
       await client.end();
@@ -80,7 +80,7 @@ describe('Client', () => {
       assert.match(error.message, /no_such_database/);
     });
 
-    it('passes on what the server says about its options', async () => {
+    it('passes on the error of the server about its options', async () => {
       const error = await connectError(options({ options: '-c no_such_setting=1' }));
       assert.ok(error instanceof DatabaseError, String(error));
       assert.equal(error.code, '42704');
@@ -99,7 +99,7 @@ describe('Client', () => {
       await client.end();
     });
 
-    it('gives up after connectionTimeoutMillis: ETIMEDOUT, and holds nothing open', async () => {
+    it('rejects after connectionTimeoutMillis: ETIMEDOUT, and leaves nothing open', async () => {
       const sockets = new Set();
       const server = net.createServer((socket) => {
         sockets.add(socket);
@@ -131,7 +131,7 @@ describe('Client', () => {
       }
     });
 
-    it('says that the other side is no PostgreSQL server', async () => {
+    it('says that the other side is not a PostgreSQL server', async () => {
       const server = net.createServer((socket) => {
         socket.on('error', () => {});
         socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
@@ -191,7 +191,7 @@ describe('Client', () => {
       }
     }
 
-    it('connects: as an option, in a URL, from a function, from an async one', async () => {
+    it('connects with an option, a URL, a function or an async function', async () => {
       assert.equal(await whoAmI({ ...target, password: SECRET }), 'alice');
       const { host, port, database: name } = target;
       const url = `postgresql://alice:${encodeURIComponent(SECRET)}@${host}:${port}/${name}`;
@@ -207,7 +207,7 @@ describe('Client', () => {
       assert.equal(await whoAmI({ ...target, password: later }), 'alice');
     });
 
-    it('that nobody has encoded in a URL connects if it can be read, or says how to write it', async () => {
+    it('that is not encoded in a URL connects if that is unambiguous, and else says how to write it', async () => {
       const { host, port, database: name } = target;
       const urlWith = (password) => `postgresql://carol:${password}@${host}:${port}/${name}`;
       const admin = new Client({ ...target, host: database.socketDirectory, user: 'postgres' });
@@ -243,7 +243,7 @@ describe('Client', () => {
       await admin.end();
     });
 
-    it('that is wrong, or missing, is refused by the server', async () => {
+    it('that is wrong or missing is refused by the server', async () => {
       for (const password of ['wrong', '', () => 'wrong', async () => 'wrong']) {
         const error = await connectError({ ...target, password });
         if (password === '') {
@@ -281,7 +281,7 @@ describe('Client', () => {
       }
     });
 
-    it('asks its function once for each connection', async () => {
+    it('calls its function once for each connection', async () => {
       let asked = 0;
       const password = async () => {
         ++asked;
@@ -293,7 +293,7 @@ describe('Client', () => {
       }
     });
 
-    it('shows it in no error and in no inspected client', async () => {
+    it('does not show it in errors and inspected clients', async () => {
       const secret = 'hunter2';
       const port = await deadPort();
       const { host, database: name } = target;

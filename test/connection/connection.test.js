@@ -18,8 +18,8 @@ describe('Connection', function () {
   const observer = observeServer();
   afterEach(endAll);
 
-  describe('keeps its books', () => {
-    it('of what is in flight, which come to nothing when all is settled', async () => {
+  describe('keeps track', () => {
+    it('of what is in flight, and has nothing left when all is settled', async () => {
       const client = await newClient();
       const connection = connectionOf(client);
       const texts = ['select 1', 'select 1 / 0', 'selec', 'select pg_sleep(0.01)', ''];
@@ -38,7 +38,7 @@ describe('Connection', function () {
       await until('those are answered', () => connection.counters().pending === 0);
     });
 
-    it('and knows that it is blocked by a slow statement, or an overdue one', async () => {
+    it('of whether it is blocked by a slow or an overdue statement', async () => {
       const client = await newClient();
       const { load } = connectionOf(client);
       const text = 'select pg_advisory_xact_lock($1::bigint)';
@@ -63,7 +63,7 @@ describe('Connection', function () {
       assert.equal(load.isBlocked(performance.now()), false);
     });
 
-    it('and lets what comes wait for company only behind more than 16 that keep the server busy', () => {
+    it('of when a query may wait for others of its Sync group: behind more than 16 that keep the server busy', () => {
       const load = new ConnectionLoad();
       const of = (averageMillis) => /** @type {any} */ ({ info: { averageMillis } });
       for (let i = 0; i < 16; ++i) load.add(of(1));
@@ -74,7 +74,7 @@ describe('Connection', function () {
       assert.equal(load.isBusy, false, 'it is done before more could reach it');
     });
 
-    it('of the time that a statement takes by itself, not of its place in the line', async () => {
+    it('of the time that a statement itself takes, without the statements before it', async () => {
       const pool = newPool({ max: 1, syncGroup: 'off' });
       const fast = 'select $1::int as fast';
       for (let i = 0; i < 10; ++i) await pool.query(fast, [i]);
@@ -91,7 +91,7 @@ describe('Connection', function () {
     });
   });
 
-  describe('takes queries', () => {
+  describe('accepts queries', () => {
     it('while it connects, and sends them in order', async () => {
       const client = new Client(options());
       const connected = client.connect();
@@ -120,7 +120,7 @@ describe('Connection', function () {
       await never;
     });
 
-    it('that are more than it may have in flight, in order, with all their answers', async () => {
+    it('beyond the number that may be in flight, and answers them all in order', async () => {
       const client = await newClient();
       const size = 6 << 20;
       const done = [];
@@ -140,7 +140,7 @@ describe('Connection', function () {
       );
     });
 
-    it('and a parameter that cannot be sent harms no other', async () => {
+    it('and a parameter that cannot be sent does not affect the others', async () => {
       const pool = newPool({ max: 1 });
       const throws = {
         toPostgres() {
@@ -175,7 +175,7 @@ describe('Connection', function () {
       assert.equal(pool.stats().parses, 2);
     });
 
-    it('at once with prepareThreshold: 1, and never with prepare: false', async () => {
+    it('at their first use with prepareThreshold: 1, and never with prepare: false', async () => {
       const eager = newPool({ max: 1, prepareThreshold: 1 });
       await eager.query('select 1');
       assert.equal(eager.stats().parses, 1);
@@ -186,7 +186,7 @@ describe('Connection', function () {
       assert.equal(eager.stats().parses, 1);
     });
 
-    it('and closes on the server what it evicts', async () => {
+    it('and closes evicted ones on the server', async () => {
       const pool = newPool({ max: 1, statementCacheSize: 3 });
       for (let round = 0; round < 3; ++round) {
         for (let i = 0; i < 20; ++i) {
@@ -201,7 +201,7 @@ describe('Connection', function () {
       );
     });
 
-    it('and evicts under load without harm to what is in flight', async () => {
+    it('and evicts them under load without affecting those in flight', async () => {
       const pool = newPool({ max: 1, statementCacheSize: 3 });
       const results = await Promise.all(
         Array.from({ length: 1000 }, (_, i) =>
@@ -214,7 +214,7 @@ describe('Connection', function () {
       assert.ok(prepared <= 3, String(prepared));
     });
 
-    it('and rejects each of many uses of a text that cannot be prepared, and goes on', async () => {
+    it('and rejects each of many uses of a text that cannot be prepared, and continues', async () => {
       const pool = newPool({ max: 1 });
       for (let round = 0; round < 3; ++round) {
         const outcomes = await Promise.allSettled(
@@ -228,7 +228,7 @@ describe('Connection', function () {
       await pool.query('drop table no_such_table');
     });
 
-    it('and anew when a table has changed, as if nothing had been', async () => {
+    it('again when a table has changed, without an error', async () => {
       const pool = newPool({ max: 1 });
       await pool.query('create table changing (a int)');
       await pool.query('insert into changing values (1)');
@@ -240,7 +240,7 @@ describe('Connection', function () {
       for (const { rows } of results) assert.deepEqual(rows, [{ a: 1, b: 2 }]);
     });
 
-    it('and anew when they are gone from the server', async () => {
+    it('again when they are gone from the server', async () => {
       const client = await newClient();
       for (let i = 0; i < 3; ++i) await client.query('select 1 as one');
       await client.query('deallocate all');
@@ -249,7 +249,7 @@ describe('Connection', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('but not silently again inside a transaction that the error has ended', async () => {
+    it('but not again inside a transaction that the error has aborted', async () => {
       const client = await newClient();
       for (let i = 0; i < 3; ++i) await client.query('select 1 as one');
       await client.query('begin');

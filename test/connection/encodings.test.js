@@ -55,7 +55,7 @@ describe('a database in', () => {
       });
       after(() => like.end());
 
-      it('gives text, names and labels as pg has them', async () => {
+      it('returns the same text, names and labels as pg', async () => {
         const client = await newClient({ connectionString });
         for (const query of [
           "select current_setting('server_encoding') as s, current_setting('client_encoding') as c",
@@ -69,7 +69,7 @@ describe('a database in', () => {
         }
       });
 
-      it('names what is wrong in its errors and notices', async () => {
+      it('has readable errors and notices', async () => {
         const client = await newClient({ connectionString });
         const notices = [];
         client.on('notice', ({ message }) => notices.push(message));
@@ -88,7 +88,7 @@ describe('a database in', () => {
         assert.deepEqual(notices, ['ça va']);
       });
 
-      it('takes and gives COPY, and notifications', async () => {
+      it('copies rows in and out, and delivers notifications', async () => {
         const client = await newClient({ connectionString });
         const payloads = [];
         client.on('notification', ({ channel, payload }) => payloads.push([channel, payload]));
@@ -107,7 +107,7 @@ describe('a database in', () => {
   }
 
   function ofLatin1() {
-    it('refuses a character that it does not have, and no neighbour of it', async () => {
+    it('refuses a character that it does not have, without affecting other queries', async () => {
       const pool = newPool({ connectionString: connectionStringOf('LATIN1'), max: 1 });
       const text = 'select $1::text as t';
       for (let execution = 1; execution <= EXECUTIONS; ++execution) {
@@ -133,7 +133,7 @@ describe('a database in', () => {
     /** What no client in UTF-8 could have written. */
     const INVALID = { 'a byte': '\\x61ff', 'a surrogate': '\\xeda080', 'a half': '\\x61f09f98' };
 
-    it('does not give text that is no UTF-8, and neighbours get theirs', async () => {
+    it('refuses to return invalid UTF-8, and other queries get their results', async () => {
       const pool = newPool({ connectionString: connectionStringOf('SQL_ASCII'), max: 1 });
       await like.query('create table old (n int, t text)');
       for (const bytes of Object.values(INVALID)) {
@@ -164,7 +164,7 @@ describe('a database in', () => {
       );
     });
 
-    it('gives U+FFFD for it, as pg does, to a session that wants no conversion', async () => {
+    it('returns U+FFFD for it, as pg does, in a session without conversion', async () => {
       const client = await newClient({ connectionString: connectionStringOf('SQL_ASCII') });
       for (const one of [client, like]) await one.query("set client_encoding to 'SQL_ASCII'");
       const rows = await sameAsPg(client, "select t, t || 'é' as u, array[t] as a from old", {

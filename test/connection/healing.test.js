@@ -12,7 +12,7 @@ describe('Client', () => {
   before(resetSchema);
   afterEach(endAll);
 
-  describe('heals a statement', () => {
+  describe('replaces a prepared statement', () => {
     /** Every kind of access once, until the statement is used in binary. */
     async function warmUp(one, text, values) {
       for (let execution = 1; execution <= EXECUTIONS; ++execution) await one.query(text, values);
@@ -80,7 +80,7 @@ describe('Client', () => {
       });
     }
 
-    it('that a function has deallocated behind our back', async () => {
+    it('that a function has deallocated', async () => {
       const client = await newClient();
       await warmUp(client, 'select $1::int as n', [1]);
       await client.query("do $$ begin execute 'deallocate all'; end $$");
@@ -106,7 +106,7 @@ describe('Client', () => {
       );
     });
 
-    it('for each of many that were in flight on a pool', async () => {
+    it('for each of many queries in flight on a pool', async () => {
       const pool = newPool({ max: 1 });
       const other = await newClient();
       await other.query('create table busy (a int)');
@@ -125,7 +125,7 @@ describe('Client', () => {
       assert.equal(pool.totalCount, 1);
     });
 
-    it('for each of several that were in flight when their pool was ended', async () => {
+    it('for each of several queries in flight when their pool was ended', async () => {
       const pool = newPool({ max: 1 });
       const other = await newClient();
       await other.query('create table left_behind (a int)');
@@ -136,7 +136,7 @@ describe('Client', () => {
       for (const { fields } of await Promise.all(answers)) assert.equal(fields.length, 2);
     });
 
-    it('but not in a transaction, where the error comes out and the next one works', async () => {
+    it('but not in a transaction, which gets the error, and the next transaction works', async () => {
       const client = await newClient();
       const other = await newClient();
       await other.query('create table in_transaction (a int)');
@@ -149,7 +149,7 @@ describe('Client', () => {
       assert.deepEqual((await client.query('select a from in_transaction')).rows, []);
     });
 
-    it('and runs nothing twice meanwhile', async () => {
+    it('without running anything twice', async () => {
       const pool = newPool({ max: 1 });
       const other = await newClient();
       await other.query('create table once_only (a int)');
@@ -163,7 +163,7 @@ describe('Client', () => {
     });
   });
 
-  it('never a procedure that fails inside with the error of a statement that is gone', async () => {
+  it('but never runs a procedure again that fails inside with the error of a missing statement', async () => {
     const pool = newPool({ max: 1 });
     await pool.query('create table committed_inside (id int)');
     await pool.query(`create procedure fails_late() language plpgsql as $$

@@ -198,7 +198,7 @@ describe('Migrations', function () {
     'drop function if exists moved_f(int), moved_f(text)',
   ];
 
-  describe('by another session are noticed without an error', () => {
+  describe('by another session cause no error', () => {
     for (const { title, setup, text, before: old, ddl, after: values } of LOUD) {
       for (const [way, open] of Object.entries(WAYS)) {
         it(`when ${title}, on ${way}`, async () => {
@@ -213,7 +213,7 @@ describe('Migrations', function () {
         });
       }
 
-      it(`when ${title}, by those that are in flight together`, async () => {
+      it(`when ${title}, for queries that are in flight together`, async () => {
         await all([...CLEAN, ...setup]);
         const pool = newPool({ max: CONNECTIONS });
         for (let i = 0; i < EXECUTIONS; ++i) await timesOf(40, () => pool.query(text, old));
@@ -224,7 +224,7 @@ describe('Migrations', function () {
         }
       });
 
-      it(`when ${title}, or by one error for the text, by pipelines of a client`, async () => {
+      it(`when ${title}, or one error for the text, for pipelines of a client`, async () => {
         await all([...CLEAN, ...setup]);
         const client = await newClient();
         for (let i = 0; i < EXECUTIONS; ++i) await client.query(text, old);
@@ -243,7 +243,7 @@ describe('Migrations', function () {
       });
     }
 
-    it('with the values of parameters in the context of errors', async () => {
+    it('when errors have the values of parameters in their context', async () => {
       const session = '-c search_path=conduit_test,public -c log_parameter_max_length_on_error=-1';
       for (const { setup, text, before: old, ddl, after: values } of LOUD) {
         await all([...CLEAN, ...setup]);
@@ -257,7 +257,7 @@ describe('Migrations', function () {
       }
     });
 
-    it('beside traffic of other texts, whose answers are their own', async () => {
+    it('under a load of other texts, which get their own answers', async () => {
       await all([...CLEAN, 'create table moved (id int)', 'insert into moved values (1)']);
       const pool = newPool({ max: CONNECTIONS });
       let isRunning = true;
@@ -277,7 +277,7 @@ describe('Migrations', function () {
     });
   });
 
-  describe('that nothing tells of', () => {
+  describe('that the server does not report', () => {
     // What was prepared before stores another value than `pg` does, without an error.
     const SILENT = [
       ['timestamp', 'timestamptz', '2024-07-01T12:00:00+05:00'],
@@ -300,7 +300,7 @@ describe('Migrations', function () {
     }
 
     for (const [from, to, value] of SILENT) {
-      it(`count from statementMaxAgeSeconds on: ${from} to ${to}`, async () => {
+      it(`take effect after statementMaxAgeSeconds: ${from} to ${to}`, async () => {
         const ddl = await migrate(from, to);
         const pool = newPool({ max: 1, statementMaxAgeSeconds: 1 });
         for (let i = 0; i < EXECUTIONS; ++i) await pool.query(INSERT, [value]);
@@ -312,7 +312,7 @@ describe('Migrations', function () {
         }
       });
 
-      it(`never count with prepare: false: ${from} to ${to}`, async () => {
+      it(`take effect at once with prepare: false: ${from} to ${to}`, async () => {
         const ddl = await migrate(from, to);
         const pool = newPool({ max: 1, prepare: false });
         for (let i = 0; i < EXECUTIONS; ++i) await pool.query(INSERT, [value]);
@@ -334,7 +334,7 @@ describe('Migrations', function () {
         'a DO block': (pool, ddl) => pool.query(`do $$ begin ${ddl}; end $$`),
       };
       for (const [way, run] of Object.entries(THROUGH)) {
-        it(`count at once on each connection when they came through ${way}: ${from} to ${to}`, async () => {
+        it(`take effect at once on each connection when they came through ${way}: ${from} to ${to}`, async () => {
           const ddl = await migrate(from, to);
           const pool = newPool({ max: CONNECTIONS, prepareThreshold: 1 });
           const clients = await timesOf(CONNECTIONS, () => pool.connect());
@@ -359,7 +359,7 @@ describe('Migrations', function () {
       where statement = 'select $1::int as aged'`;
     const madeAt = async (pool) => (await pool.query({ text: MADE, prepare: false })).rows;
 
-    it('renews a statement, and closes the old one', async () => {
+    it('prepares a statement again, and closes the old one', async () => {
       const pool = newPool({ max: 1, statementMaxAgeSeconds: 1 });
       for (let i = 0; i < EXECUTIONS; ++i) await pool.query('select $1::int as aged', [i]);
       const [first] = await madeAt(pool);
@@ -373,7 +373,7 @@ describe('Migrations', function () {
     });
 
     for (const never of [0, Infinity]) {
-      it(`is no limit when it is ${never}`, async () => {
+      it(`means no limit when it is ${never}`, async () => {
         const pool = newPool({ max: 1, statementMaxAgeSeconds: never });
         for (let i = 0; i < EXECUTIONS; ++i) await pool.query('select $1::int as aged', [i]);
         const made = await madeAt(pool);
@@ -383,7 +383,7 @@ describe('Migrations', function () {
       });
     }
 
-    it('renews under load, and nobody notices', async () => {
+    it('prepares statements again under load without an error or a wrong result', async () => {
       const pool = newPool({ max: 2, statementMaxAgeSeconds: 1 });
       const end = performance.now() + 2500;
       await timesOf(20, async (i) => {
@@ -399,7 +399,7 @@ describe('Migrations', function () {
     });
   });
 
-  describe('beside transactions', () => {
+  describe('and transactions:', () => {
     const transactions = async (pool, texts, values, count = 40) => {
       const settled = await Promise.allSettled(
         Array.from({ length: count }, () =>
@@ -441,7 +441,7 @@ describe('Migrations', function () {
       });
     }
 
-    it('one fails at most when a column changes its type, whatever else they run', async () => {
+    it('at most one fails when a column changes its type, whatever else they run', async () => {
       const texts = several('select v from moved where id = $1');
       const pool = await warm(texts, [1]);
       for (const type of ['bigint', 'text', 'numeric']) {
@@ -456,7 +456,7 @@ describe('Migrations', function () {
       }
     });
 
-    it('none fails that comes behind a query of the pool', async () => {
+    it('none fails that follows a query of the pool', async () => {
       const texts = several('select v from moved where id = $1');
       const pool = await warm(texts, [1]);
       for (let i = 0; i < EXECUTIONS; ++i) await pool.query(texts[0], [1]);
@@ -468,7 +468,7 @@ describe('Migrations', function () {
       }
     });
 
-    it('none fails when nobody has used the texts for a second', async () => {
+    it('none fails when the texts were not used for a second', async () => {
       const texts = several('select v from moved where id = $1');
       const pool = await warm(texts, [1]);
       for (const type of ['bigint', 'text']) {
@@ -489,7 +489,7 @@ describe('Migrations', function () {
       }
     });
 
-    it('one error at most comes for a text whose parameter has changed its type', async () => {
+    it('at most one error comes for a text whose parameter has changed its type', async () => {
       const text = 'insert into moved (id, v) values (2, $1)';
       const pool = await warm([text], [1]);
       await other.query('alter table moved alter v type bigint');
@@ -511,8 +511,8 @@ describe('Migrations', function () {
     });
   });
 
-  describe('what is wrong by itself', () => {
-    it('costs an error each, and prepares nothing anew', async () => {
+  describe('a statement that is itself wrong', () => {
+    it('gets one error for each call, and nothing is prepared again', async () => {
       const pool = newPool({ max: 1 });
       const text = 'select $1::int as n';
       for (let i = 0; i < EXECUTIONS; ++i) await pool.query(text, [i]);
@@ -527,7 +527,7 @@ describe('Migrations', function () {
       assert.deepEqual((await pool.query({ text: made, prepare: false })).rows, names);
     });
 
-    it('is told once that a column is gone, and works when it is back', async () => {
+    it('gets one error when a column is gone, and works when the column is back', async () => {
       await all([...CLEAN, 'create table moved (id int, v int)']);
       const pool = newPool({ max: 1 });
       for (let i = 0; i < EXECUTIONS; ++i) await pool.query('select v from moved');
@@ -541,7 +541,7 @@ describe('Migrations', function () {
       }
     });
 
-    it('never runs twice what fails in the middle', async () => {
+    it('never runs twice when it fails in the middle', async () => {
       await all([
         'drop sequence if exists counted',
         'create sequence counted',

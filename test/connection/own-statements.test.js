@@ -41,7 +41,7 @@ function inTime(promise) {
   return Promise.race([promise, timeout]).finally(() => late.abort());
 }
 
-describe('A connection that falls silent at a statement of our own', function () {
+describe("A connection that falls silent at one of the driver's own statements", function () {
   this.timeout(30000);
 
   const { numbers, observer } = useTransactions();
@@ -217,7 +217,7 @@ describe('A connection that falls silent at a statement of our own', function ()
           });
         }
 
-        it(`is the end of a client: ${name}`, async () => {
+        it(`ends a client: ${name}`, async () => {
           const client = await newClient(options());
           const lost = seen(client, 'error');
           client.on('error', () => {});
@@ -235,7 +235,7 @@ describe('A connection that falls silent at a statement of our own', function ()
 
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-  it('says which statement, and for how long', async () => {
+  it('names the statement in its error, and how long it waited', async () => {
     const client = await newClient(options());
     proxy.mute = { at: 'COMMIT' };
     const error = await inTime(errorOf(client.transaction((tx) => insert(tx, 1))));
@@ -280,7 +280,7 @@ describe('A connection that falls silent at a statement of our own', function ()
     await assertAlive(pool, 1);
   });
 
-  it('is replaced at the query behind a cancel', async () => {
+  it('is replaced at the query that follows a cancel', async () => {
     const pool = newPool(options({ max: 1, query_timeout: QUERY_MILLIS }));
     const client = await pool.connect();
     const sleeping = errorOf(client.query({ text: 'select pg_sleep(60)', timeoutMillis: 0 }));
@@ -302,7 +302,7 @@ describe('A connection that falls silent at a statement of our own', function ()
   });
 
   for (const kind of ['pool', 'client']) {
-    it(`is replaced where copyRows() of a ${kind} looks at the table`, async () => {
+    it(`is replaced when copyRows() of a ${kind} reads the columns of the table`, async () => {
       const pool = newPool(options({ max: 1 }));
       const one = kind === 'pool' ? pool : await pool.connect();
       proxy.mute = { at: 'pg_attribute' };
@@ -339,8 +339,8 @@ describe('A connection that falls silent at a statement of our own', function ()
     });
   }
 
-  describe('is not taken for silent', () => {
-    it('while the statement waits behind a long one of the caller', async () => {
+  describe('is not considered silent', () => {
+    it('while the statement waits behind a long one of a caller', async () => {
       const pool = newPool(options({ max: 1 }));
       const client = await pool.connect();
       const pid = pidOf(await client.query(PID));
@@ -356,7 +356,7 @@ describe('A connection that falls silent at a statement of our own', function ()
       assert.deepEqual(await numbers('t'), [1]);
     });
 
-    it('while the event loop is blocked, since what has arrived counts', async () => {
+    it('while the event loop is blocked, and the answer has arrived', async () => {
       const client = await newClient(options());
       for (let i = 0; i < 3; ++i) {
         await client.transaction(async (tx) => {
@@ -371,7 +371,7 @@ describe('A connection that falls silent at a statement of our own', function ()
       assert.deepEqual(await numbers('t'), [0, 1, 2]);
     });
 
-    it('while nothing is in flight, however long ago the last statement was', async () => {
+    it('while nothing is in flight, however long that takes', async () => {
       const pool = newPool(options({ max: 1 }));
       await pool.transaction((tx) => insert(tx, 1));
       const pid = pidOf(await pool.query(PID));
@@ -379,7 +379,7 @@ describe('A connection that falls silent at a statement of our own', function ()
       assert.equal(pidOf(await pool.query(PID)), pid);
     });
 
-    it('while a reader of a stream lets it wait', async () => {
+    it('while the reader of a stream makes it wait', async () => {
       const client = await newClient(options());
       await client.transaction(async (tx) => {
         await insert(tx, 1);
@@ -422,7 +422,7 @@ describe('A connection that falls silent at a statement of our own', function ()
     const commit = () => Object.assign(new OwnQuery('COMMIT'), { mayTakeLong: true });
     const DAY = 86_400_000;
 
-    it('a statement that never works for long has two and a half minutes', async () => {
+    it('a statement that is always fast has two and a half minutes', async () => {
       const query = new OwnQuery('ROLLBACK');
       assert.deepEqual(await watchHead(query, OWN_STATEMENT_MILLIS - 1), []);
       assert.deepEqual(await watchHead(query, OWN_STATEMENT_MILLIS + 1), [
@@ -431,17 +431,17 @@ describe('A connection that falls silent at a statement of our own', function ()
       ]);
     });
 
-    it('a COMMIT has none, since deferred constraints and standbys may take long', async () => {
+    it('a COMMIT has no limit, since deferred constraints and standbys may take long', async () => {
       assert.deepEqual(await watchHead(commit(), DAY), []);
       assert.deepEqual(await watchHead(commit(), 1000, { queryMillis: 999 }), ['COMMIT', 999]);
     });
 
-    it("a caller's statement has none here", async () => {
+    it('a statement of a caller has no limit', async () => {
       const query = new Query('select 1', [], {}, OWN_DEFAULTS);
       assert.deepEqual(await watchHead(query, DAY), []);
     });
 
-    it('on a connection that others share query_timeout makes it no shorter', async () => {
+    it('query_timeout does not shorten the limit on a shared connection', async () => {
       const how = { isShared: true, queryMillis: 100 };
       const query = new OwnQuery('x');
       assert.deepEqual(await watchHead(query, OWN_STATEMENT_MILLIS - 1, how), []);
@@ -449,7 +449,7 @@ describe('A connection that falls silent at a statement of our own', function ()
     });
   });
 
-  it('leaves a process that has nothing else to do its end', async () => {
+  it('does not keep a process alive that has nothing else to do', async () => {
     const client = await newClient();
     await client.transaction((tx) => tx.query('select 1'));
     assert.equal(connectionOf(client).inFlight, 0);

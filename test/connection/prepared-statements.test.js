@@ -47,7 +47,7 @@ describe('Client', () => {
       assert.equal(error.outcome, 'not-run');
     });
 
-    it('have names that no other connection has, since a pooler may mix their sessions', async () => {
+    it('have names that no other connection uses, since a pooler may mix their sessions', async () => {
       const names = [];
       for (let n = 0; n < 20; ++n) {
         const client = await newClient();
@@ -59,7 +59,7 @@ describe('Client', () => {
       for (const name of names) assert.match(name, /^pgc_[a-z2-7]{10}_\d+$/);
     });
 
-    it('leave a name that did not parse to another text, as in pg', async () => {
+    it('release the name of a text with a syntax error, as in pg', async () => {
       const client = await newClient();
       await withPg(async (reference) => {
         for (const one of [client, reference]) {
@@ -135,7 +135,7 @@ describe('Client', () => {
     ]) {
       // A named CALL of another procedure fails in pg, and is prepared anew here.
       for (const isNamed of what === 'CALL' ? [false] : [false, true]) {
-        it(`give what ${what} has now, as in pg, ${isNamed ? 'with' : 'without'} a name`, async () => {
+        it(`return what ${what} has now, as in pg, ${isNamed ? 'with' : 'without'} a name`, async () => {
           const steps = script.map((text) =>
             isNamed && /^(?:fetch|execute|call|show|explain)/.test(text)
               ? { name: `conduit ${text}`, text }
@@ -149,7 +149,7 @@ describe('Client', () => {
       }
     }
 
-    it('are not made of utility statements unasked', async () => {
+    it('are not made for utility statements without a name', async () => {
       const client = await newClient({ prepareThreshold: 1 });
       for (let execution = 1; execution <= 3; ++execution) {
         await client.query('show work_mem');
@@ -163,7 +163,7 @@ describe('Client', () => {
       assert.deepEqual(rows, [{ statement: 'select 1' }]);
     });
 
-    it('with different names for one text, and names with quotes', async () => {
+    it('may have several names for one text, and names with quotes', async () => {
       const client = await newClient();
       for (const name of ['a', 'b', 'é"\'', 'x'.repeat(100), 'x'.repeat(101)]) {
         for (let execution = 1; execution <= 3; ++execution) {
@@ -189,7 +189,7 @@ describe('Client', () => {
       assert.deepEqual(counts, [0, 1, 1, 1]);
     });
 
-    it('are made at the use that prepareThreshold says', async () => {
+    it('are made at the use that prepareThreshold sets', async () => {
       for (const prepareThreshold of [1, 3]) {
         const client = await newClient({ prepareThreshold });
         const counts = [];
@@ -201,7 +201,7 @@ describe('Client', () => {
       }
     });
 
-    it('are not made of a text that would make them stale', async () => {
+    it('are not made for a text that would make them stale', async () => {
       const client = await newClient({ prepareThreshold: 1 });
       for (let n = 0; n < 3; ++n) {
         await client.query('create temp table if not exists of_a_session (a int)');
@@ -210,7 +210,7 @@ describe('Client', () => {
       }
     });
 
-    it('are not made with prepare: false, of a client or of a query', async () => {
+    it('are not made with prepare: false, for a client or a query', async () => {
       const client = await newClient({ prepare: false });
       for (let n = 0; n < 5; ++n) {
         await client.query('select 1 as one');
@@ -224,7 +224,7 @@ describe('Client', () => {
       assert.equal(await countPrepared(other), 0);
     });
 
-    it('stay within statementCacheSize, the least recently used out first', async () => {
+    it('stay within statementCacheSize, and the least recently used are closed first', async () => {
       const client = await newClient({ statementCacheSize: 4, prepareThreshold: 1 });
       const used = (n) => client.query(`select ${n} as n`);
       for (let n = 0; n < 60; ++n) {
@@ -255,7 +255,7 @@ describe('Client', () => {
       }
     });
 
-    it('stay within it when others make them stale all the time', async () => {
+    it('stay within it when other sessions make them stale all the time', async () => {
       const client = await newClient({ statementCacheSize: 4, prepareThreshold: 1 });
       for (let round = 0; round < 20; ++round) {
         await Promise.all([
@@ -268,7 +268,7 @@ describe('Client', () => {
       assert.ok((await countPrepared(client)) <= 4);
     });
 
-    it('are none with statementCacheSize: 0', async () => {
+    it('are not made with statementCacheSize: 0', async () => {
       const client = await newClient({ statementCacheSize: 0, prepareThreshold: 1 });
       for (let n = 0; n < 3; ++n) {
         await client.query('select 1 as one');
@@ -287,7 +287,7 @@ describe('Client', () => {
   });
 
   describe('of a pool, when the first to prepare a text fails', () => {
-    it('each follower of the same tick gets an error of its own', async () => {
+    it('each later query of the same tick gets an error of its own', async () => {
       const pool = newPool({ max: 1, prepareThreshold: 1 });
       for (const [text, code] of [
         ['select * from not_there_yet where n = $1', '42P01'],
@@ -309,7 +309,7 @@ describe('Client', () => {
       }
     });
 
-    it('and neighbours get their answers', async () => {
+    it('other queries get their answers', async () => {
       const pool = newPool({ max: 1, prepareThreshold: 1 });
       const outcomes = await Promise.allSettled(
         Array.from({ length: 90 }, (_, n) =>
@@ -324,7 +324,7 @@ describe('Client', () => {
       }
     });
 
-    it('they work once the table is there', async () => {
+    it('they work once the table exists', async () => {
       const pool = newPool({ max: 1, prepareThreshold: 1 });
       const text = 'select n from appears where n = $1';
       const before = await Promise.allSettled([1, 2, 3].map((n) => pool.query(text, [n])));

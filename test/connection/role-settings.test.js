@@ -228,7 +228,7 @@ describe('settings of a role', function () {
     ['several statements that reset', ['set extra_float_digits = 0', 'select 1; reset all']],
   ]) {
     for (const pace of ['one after the other', 'together']) {
-      it(`of the session's own are followed by all executions, as with pg: ${what}, ${pace}`, async () => {
+      it(`that the session changes apply to all executions, as with pg: ${what}, ${pace}`, async () => {
         await setRole({});
         const [ours, theirs] = await Promise.all([
           connect(Client, { user: 'styled' }),
@@ -257,7 +257,7 @@ describe('settings of a role', function () {
   }
 
   for (const resetQuery of [undefined, 'reset all', 'select 1; reset all; select 2']) {
-    it(`are not what a pool's connection has after its reset (${resetQuery})`, async () => {
+    it(`do not replace those of the driver when a pool resets a connection (${resetQuery})`, async () => {
       await setRole({ datestyle: 'SQL, DMY', extra_float_digits: '0' });
       const pool = connectPool({ user: 'styled', max: 1, ...(resetQuery && { resetQuery }) });
       const expected = [{ d: new Date(2024, 5, 7), f: 0.3 }];
@@ -286,7 +286,7 @@ describe('settings of a role', function () {
     return pool;
   }
 
-  it('leave the order of day and month to the role, for what the server reads', async () => {
+  it('keep the order of day and month of the role for dates that the server reads', async () => {
     await setRole({ datestyle: 'SQL, DMY' });
     for (const one of [
       await connect(Client, { user: 'styled' }),
@@ -297,7 +297,7 @@ describe('settings of a role', function () {
     }
   });
 
-  it('are overruled before what was submitted before the connection was there', async () => {
+  it('are replaced before queries run that were submitted before the connection was open', async () => {
     await setRole({ datestyle: 'SQL, DMY' });
     const { socketDirectory, config } = database;
     const client = new Client({ ...config, host: socketDirectory, user: 'styled' });
@@ -307,7 +307,7 @@ describe('settings of a role', function () {
     assert.deepEqual(rows[0].d, new Date(2024, 5, 7));
   });
 
-  it('are followed by onConnect, which says what the session is to be', async () => {
+  it('are preceded by those that onConnect sets', async () => {
     await setRole({});
     const pool = connectPool({
       user: 'styled',
@@ -319,7 +319,7 @@ describe('settings of a role', function () {
     }
   });
 
-  it('cost a connection one question more, and none where no floats are read', async () => {
+  it('cost a connection one more query, and none if no floats are read', async () => {
     await setRole({});
     const client = await connect(Client, { user: 'styled' });
     const { counters } = queriesOf(client);
@@ -329,7 +329,7 @@ describe('settings of a role', function () {
     assert.equal(counters(), 101);
   });
 
-  it('are not asked for in a transaction, whose first query takes its snapshot', async () => {
+  it('are not read in a transaction, whose first query takes its snapshot', async () => {
     await setRole({});
     const client = await connect(Client, { user: 'styled' });
     await client.query('begin');
@@ -345,7 +345,7 @@ describe('settings of a role', function () {
     }
   });
 
-  it('do not keep a query from being cancelled that the question stands behind', async () => {
+  it('do not keep a query from being cancelled that their own query follows', async () => {
     await setRole({});
     const client = await connect(Client, { user: 'styled' });
     const text = 'select pg_sleep($1::float8), 0.5::float8 as f';

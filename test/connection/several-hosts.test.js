@@ -75,7 +75,7 @@ describe('several hosts', function () {
     assert.equal(await portOf(url), writer.config.port);
   });
 
-  it('are passed over until one will do: target_session_attrs', async () => {
+  it('are skipped until one matches target_session_attrs', async () => {
     const expected = { 'read-write': writer, 'read-only': reader, primary: reader, any: reader };
     for (const [target, { config }] of Object.entries(expected)) {
       assert.equal(await portOf({ ...both, target_session_attrs: target }), config.port, target);
@@ -88,7 +88,7 @@ describe('several hosts', function () {
     assert.match(wrong.message, /invalid target_session_attrs/);
   });
 
-  it('serve a pool that writes', async () => {
+  it('work for a pool that writes', async () => {
     const pool = new Pool({ ...both, target_session_attrs: 'read-write', max: 3 });
     const results = await Promise.all(
       Array.from({ length: 5 }, () => pool.query("select current_setting('port')::int as port")),
@@ -106,7 +106,7 @@ describe('several hosts', function () {
     assert.deepEqual(seen, new Set([writer.config.port, reader.config.port]));
   });
 
-  it('each have a password in the password file, unless a function gives one', async () => {
+  it('each have their password from the password file, unless a function returns one', async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-'));
     const passfile = path.join(folder, 'passwords');
     const lines = [reader, writer].map(({ config }) => `127.0.0.1:${config.port}:*:alice:secret\n`);
@@ -129,7 +129,7 @@ describe('several hosts', function () {
     }
   });
 
-  it('that say nothing are given up after connect_timeout', async () => {
+  it('that do not answer are skipped after connect_timeout', async () => {
     const silent = net.createServer((socket) => socket.on('error', () => {}));
     const port = await listen(silent);
     const config = { host: '127.0.0.1', port, user: 'x' };

@@ -62,7 +62,7 @@ describe('A text of several statements', function () {
   const rowsOf = (table) => observer.rowsOf(table);
   const makeTable = (name, columns) => observer.makeTable(name, columns);
 
-  describe('on a client gives what pg gives for', () => {
+  describe('on a client returns the same as pg for', () => {
     const describeOne = (result) => {
       const described = describeResult(result);
       // Each has temporary tables of its own.
@@ -126,7 +126,7 @@ describe('A text of several statements', function () {
       );
     });
 
-    it('lets prepared statements live, and replaces those that it has dropped', async () => {
+    it('keeps prepared statements, and those that it has dropped are replaced', async () => {
       const client = await newClient({ prepareThreshold: 1 });
       const text = 'select $1::int as n';
       for (const several of [
@@ -140,7 +140,7 @@ describe('A text of several statements', function () {
       }
     });
 
-    it('is all undone by an error in it', async () => {
+    it('is undone as a whole by an error in it', async () => {
       const client = await newClient();
       await makeTable('undone', 'n int');
       const error = await errorOf(client.query('insert into undone values (1); select 1 / 0'));
@@ -148,7 +148,7 @@ describe('A text of several statements', function () {
       assert.deepEqual(await rowsOf('undone'), []);
     });
 
-    it('is unknown when an error comes behind a COMMIT in it', async () => {
+    it('has the outcome unknown when an error follows a COMMIT in it', async () => {
       const client = await newClient();
       await makeTable('halfway', 'n int');
       const error = await errorOf(
@@ -174,7 +174,7 @@ describe('A text of several statements', function () {
       assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
     });
 
-    it('brings its notices', async () => {
+    it('emits its notices', async () => {
       const client = await newClient();
       const notices = [];
       client.on('notice', ({ message }) => notices.push(message));
@@ -184,7 +184,7 @@ describe('A text of several statements', function () {
       assert.deepEqual(notices, ['one', 'two']);
     });
 
-    it('is unknown when the connection is lost in the middle', async () => {
+    it('has the outcome unknown when the connection is lost in the middle', async () => {
       const client = await newClient();
       await makeTable('lost', 'n int');
       await observer.lock(LOCK);
@@ -209,7 +209,7 @@ describe('A text of several statements', function () {
       'copy beside_copy from stdin',
       'copy beside_copy to stdout',
     ]) {
-      it(`is refused with a COPY of the client's side: ${text}`, async () => {
+      it(`is refused with a COPY from or to the client: ${text}`, async () => {
         await makeTable('beside_copy', 'n int');
         for (const db of [await newClient(), newPool({ max: 1 })]) {
           const error = await errorOf(db.query(text));
@@ -222,7 +222,7 @@ describe('A text of several statements', function () {
       });
     }
 
-    it('of 10 MB is read in one go', async () => {
+    it('may have 10 MB', async () => {
       const client = await newClient();
       const long = 'x;'.repeat(5 << 20);
       const results = await client.query(`select length('${long}') as n; select 2 as two`);
@@ -232,7 +232,7 @@ describe('A text of several statements', function () {
       );
     });
 
-    it('of 20,000 statements has as many results', async () => {
+    it('may have 20,000 statements, with as many results', async () => {
       const client = await newClient();
       const texts = Array.from({ length: 20000 }, (_, n) => `select ${n} as n`);
       const results = await client.query(texts.join(';'));
@@ -244,7 +244,7 @@ describe('A text of several statements', function () {
   });
 
   describe('on a pool', () => {
-    it('gives the results of all, or of the only one', async () => {
+    it('returns the results of all statements, or of the only one', async () => {
       const pool = newPool({ max: 1 });
       const both = await pool.query('select 1 as one; select 2 as two');
       assert.deepEqual(
@@ -254,7 +254,7 @@ describe('A text of several statements', function () {
       assert.deepEqual((await pool.query('select 1 as one;')).rows, [{ one: 1 }]);
     });
 
-    it('may hold a whole transaction', async () => {
+    it('may contain a whole transaction', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('whole', 'n int');
       const results = await pool.query(
@@ -267,7 +267,7 @@ describe('A text of several statements', function () {
       assert.deepEqual(await rowsOf('whole'), [{ n: 1 }, { n: 2 }]);
     });
 
-    it('may not leave a transaction open: that is rolled back', async () => {
+    it('that leaves a transaction open is rejected, and the transaction is rolled back', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('not_open', 'n int');
       const waiting = pool.query(PID);
@@ -283,7 +283,7 @@ describe('A text of several statements', function () {
       assert.equal(backend.n, 0);
     });
 
-    it('that leaves a second transaction open is unknown: the first one lasts', async () => {
+    it('that leaves a second transaction open has the outcome unknown: the first one is committed', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('second_open', 'n int');
       const error = await errorOf(
@@ -295,7 +295,7 @@ describe('A text of several statements', function () {
       assert.deepEqual(await rowsOf('second_open'), [{ n: 1 }]);
     });
 
-    it('that fails in its transaction has that rolled back', async () => {
+    it('that fails in its transaction is rolled back', async () => {
       const pool = newPool({ max: 1 });
       await makeTable('failed_open', 'n int');
       await assert.rejects(pool.query('begin; insert into failed_open values (1); select 1 / 0'), {
@@ -327,7 +327,7 @@ describe('A text of several statements', function () {
         { n: 0 },
       ],
     ]) {
-      it(`leaves ${what} to nobody else`, async () => {
+      it(`does not leave ${what} to other callers`, async () => {
         const pool = newPool({
           max: 1,
           options: '-c search_path=conduit_test,public -c work_mem=4MB',
@@ -338,7 +338,7 @@ describe('A text of several statements', function () {
       });
     }
 
-    it('is never among the queries of others', async () => {
+    it('never runs among the queries of other callers', async () => {
       const pool = newPool({ max: 2 });
       await makeTable('others', 'n int');
       const [several, ...results] = await Promise.all([
@@ -354,7 +354,7 @@ describe('A text of several statements', function () {
       assert.equal(several.length, 4);
     });
 
-    it('shares the connection with nobody while it runs', async () => {
+    it('has the connection to itself while it runs', async () => {
       const pool = newPool({ max: 2 });
       await observer.lock(LOCK);
       const several = pool.query(

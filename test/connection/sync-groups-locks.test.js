@@ -1,6 +1,6 @@
 'use strict';
 
-// Sync groups beside migrations of other sessions: no member waits for a lock while others of its
+// Sync groups during migrations of other sessions: no member waits for a lock while others of its
 // group hold what it would not hold by itself, so that nobody becomes a deadlock victim who would
 // not be with a Sync for each query.
 
@@ -15,7 +15,7 @@ const A = 'select id from side_a where id = $1';
 const B = 'select id from side_b where id = $1';
 const PARTED = 'select id from parted where id = $1';
 
-describe('Sync groups beside migrations', function () {
+describe('Sync groups during migrations', function () {
   this.timeout(60000);
 
   const observer = usePools();
@@ -89,7 +89,7 @@ describe('Sync groups beside migrations', function () {
     { syncGroup: 'reads', max: 1, prepare: false },
     { syncGroup: 'off', max: 1 },
   ]) {
-    it(`of two tables fail nobody, ${JSON.stringify(given)}`, async () => {
+    it(`of two tables make no query fail, ${JSON.stringify(given)}`, async () => {
       const pool = newPool(given);
       await warm(pool, given.max);
       if (given.syncGroup !== 'off') await makeKnown(pool, [A, [1]], [B, [1]]);
@@ -99,7 +99,7 @@ describe('Sync groups beside migrations', function () {
   }
 
   for (const text of [PARTED, 'select id from of_parted where id = $1']) {
-    it(`of two partitions fail nobody who reads one of them: ${text}`, async () => {
+    it(`of two partitions make no query of one of them fail: ${text}`, async () => {
       // Planned for each value, a query locks only its own partition.
       const options = '-c plan_cache_mode=force_custom_plan -c search_path=conduit_test';
       const pool = newPool({ max: 1, options });
@@ -114,7 +114,7 @@ describe('Sync groups beside migrations', function () {
     });
   }
 
-  it('of two sequences fail nobody who takes the next value of one of them', async () => {
+  it('of two sequences make no nextval() of one of them fail', async () => {
     const pool = newPool({ max: 1 });
     await warm(pool, 1);
     await makeKnown(pool, [A, [1]]);
@@ -125,7 +125,7 @@ describe('Sync groups beside migrations', function () {
     assert.deepEqual(codes, []);
   });
 
-  it('are of one text, whatever the order in which texts come', async () => {
+  it('have members of one text, whatever the order of the texts', async () => {
     const pool = newPool({ max: 1 });
     await warm(pool, 1);
     await makeKnown(pool, [A, [1]], [B, [1]]);
@@ -136,7 +136,7 @@ describe('Sync groups beside migrations', function () {
     for (const [i, { rows }] of value.entries()) assert.deepEqual(rows, [{ id: 1 + (i % 10) }]);
   });
 
-  it('never hold one table while they wait for another', async () => {
+  it('never lock one table while they wait for another', async () => {
     const pool = newPool({ max: 1 });
     await warm(pool, 1);
     await makeKnown(pool, [A, [1]], [B, [1]]);

@@ -279,7 +279,7 @@ describe('Sync groups under random scripts', function () {
     }
   }
 
-  it('every promise tells what has become of its query', async () => {
+  it('every promise settles with what has become of its query', async () => {
     await holds(
       fc.asyncProperty(script, async (given) => {
         const { max, syncGroup, prepare, statementCacheSize, settings, rounds } = given;

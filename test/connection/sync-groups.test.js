@@ -63,7 +63,7 @@ describe('Sync groups', function () {
   }
 
   describe('are made of', () => {
-    it('reads of one tick, once their text is known', async () => {
+    it('reads of one tick, once their text has run before', async () => {
       const pool = await openPool();
       await makeKnown(pool, [READ, [0]]);
       const { value, queries, syncs } = await untilShared(pool, () =>
@@ -77,7 +77,7 @@ describe('Sync groups', function () {
       assert.ok(syncs >= 2, `${syncs} Syncs`);
     });
 
-    it('never a text at its first sight', async () => {
+    it('no text that runs for the first time', async () => {
       const pool = await openPool();
       await makeKnown(pool, [READ, [0]]);
       const sent = await counted(pool, () =>
@@ -93,7 +93,7 @@ describe('Sync groups', function () {
       assert.deepEqual([sent.queries, sent.syncs], [MANY, MANY]);
     });
 
-    it('what a query itself wants, whatever the pool says', async () => {
+    it('queries that ask for it by syncGroup, whatever the option of the pool is', async () => {
       const off = await openPool({ syncGroup: 'off' });
       const wanted = (i) => ({ text: READ, values: [i], syncGroup: 'reads' });
       await makeKnown(off, wanted(0));
@@ -111,7 +111,7 @@ describe('Sync groups', function () {
       assert.equal(writes.syncs, MANY);
     });
 
-    it('writes only with syncGroup: all', async () => {
+    it('writes, only with syncGroup: all', async () => {
       const texts = [
         INSERT,
         'update items set n = n + 1 where id = $1',
@@ -129,7 +129,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('no query on a client of its own', async () => {
+    it('no queries of a borrowed client', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       await makeKnown(pool, [READ, [0]]);
       const client = await pool.connect();
@@ -159,7 +159,7 @@ describe('Sync groups', function () {
       "select set_config('conduit.test', $1::text, true)",
       'insert into written values ($1::int)',
     ]) {
-      it(`with syncGroup: reads not ${text}`, async () => {
+      it(`reads, with syncGroup: reads, and not ${text}`, async () => {
         const pool = await openPool();
         await teach(pool, text, [1]);
         const sent = await counted(pool, () => atOnce(MANY, () => pool.query(text, [1])));
@@ -168,7 +168,7 @@ describe('Sync groups', function () {
     }
 
     for (const text of ['call nothing()', 'do $$ begin end $$', 'show work_mem', 'notify nobody']) {
-      it(`never ${text}`, async () => {
+      it(`no ${text}`, async () => {
         const pool = await openPool({ syncGroup: 'all' });
         await teach(pool, text);
         const sent = await counted(pool, () => atOnce(MANY, () => pool.query(text)));
@@ -176,7 +176,7 @@ describe('Sync groups', function () {
       });
     }
 
-    it('with syncGroup: reads not SELECT INTO, which makes a table', async () => {
+    it('reads, with syncGroup: reads, and not SELECT INTO, which makes a table', async () => {
       const pool = await openPool();
       const text = 'select 1 as one into made';
       for (let use = 0; use < 5; ++use) {
@@ -189,7 +189,7 @@ describe('Sync groups', function () {
       assert.deepEqual([sent.queries, sent.syncs], [2, 2]);
     });
 
-    it('no statement that is known to be slow, so that nobody waits for it', async () => {
+    it('no statement that is known to be slow, so that no other one waits for it', async () => {
       const pool = await openPool();
       await makeKnown(pool, [READ, [0]]);
       await teach(pool, 'select pg_sleep(0.02)');
@@ -212,7 +212,7 @@ describe('Sync groups', function () {
       assert.equal(syncs, 5);
     });
 
-    it('no query with large parameters, and not too many of them together', async () => {
+    it('no query with large parameters, and a limited size of parameters together', async () => {
       const pool = await openPool();
       const text = 'select length($1::text) as length';
       await makeKnown(pool, [text, ['x']]);
@@ -229,7 +229,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('at most 32 members, and as many groups in a tick as that takes', async () => {
+    it('at most 32 members, and several groups in a tick if needed', async () => {
       const pool = await openPool();
       await makeKnown(pool, [READ, [0]]);
       for (let burst = 0; burst < 20; ++burst) {
@@ -241,7 +241,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('statements that are prepared and evicted meanwhile, and those that are not prepared', async () => {
+    it('statements that are prepared and evicted meanwhile, and unprepared ones', async () => {
       const texts = Array.from({ length: 8 }, (_, n) => `select ${n} as n, $1::int as i`);
       for (const given of [
         { statementCacheSize: 2 },
@@ -262,7 +262,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('queries of a text that is learned on a client of its own', async () => {
+    it('queries of a text that a borrowed client has run first', async () => {
       const pool = await openPool();
       const client = await pool.connect();
       for (let i = 0; i < 20; ++i) await client.query(READ, [i]);
@@ -271,7 +271,7 @@ describe('Sync groups', function () {
     });
   });
 
-  it('syncGroup takes no other value', async () => {
+  it('are refused with any other value of syncGroup', async () => {
     const pool = new Pool({ ...options(), syncGroup: 'some' });
     await assert.rejects(pool.query('select 1'), { code: 'ERR_PG_CONDUIT_OPTION' });
     await pool.end();
@@ -328,7 +328,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('what others have written in its group is written once', async () => {
+    it('the writes of the others in its group are made once', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       await makeKnown(pool, [QUOTIENT, [1, 1]], [VOLATILE, [-1]], [INSERT, [-1]]);
       await observer.ask('truncate written');
@@ -386,7 +386,7 @@ describe('Sync groups', function () {
     });
 
     for (const prepare of [true, false]) {
-      it(`for a table or a column that was dropped, it alone is rejected, prepare: ${prepare}`, async () => {
+      it(`because a table or a column was dropped, it alone is rejected, prepare: ${prepare}`, async () => {
         const pool = await openPool({ prepare });
         for (const [what, code] of [
           ['table doomed', '42P01'],
@@ -416,7 +416,7 @@ describe('Sync groups', function () {
     }
 
     for (const syncGroup of ['reads', 'all']) {
-      it(`as it is prepared anew, it alone is rejected, syncGroup: ${syncGroup}`, async () => {
+      it(`when it is prepared again, it alone is rejected, syncGroup: ${syncGroup}`, async () => {
         const pool = await openPool({ syncGroup });
         await observer.ask('create table conduit_test.doomed (id int)');
         const text = 'select id from doomed';
@@ -439,7 +439,7 @@ describe('Sync groups', function () {
       });
     }
 
-    it('for a stale plan, nobody is rejected', async () => {
+    it('with a stale plan, no member is rejected', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       await observer.ask(
         'create table conduit_test.altered (a int); insert into conduit_test.altered values (1)',
@@ -471,7 +471,7 @@ describe('Sync groups', function () {
       assert.equal(ids.length, 3 * Math.ceil(MANY / 3));
     });
 
-    it('for prepared statements that a function has deallocated, nobody is rejected', async () => {
+    it('because a function has deallocated prepared statements, no member is rejected', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       await makeKnown(pool, [READ, [0]], [VOLATILE, [-1]]);
       await teach(pool, 'select forget_statements()');
@@ -493,7 +493,7 @@ describe('Sync groups', function () {
       );
     });
 
-    it('for a parameter that cannot be sent, nobody is run again', async () => {
+    it('with a parameter that cannot be sent, no member runs again', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       const text = 'select remember($1::int) as id, $2::text as t';
       await makeKnown(pool, [text, [-1, 'x']]);
@@ -513,7 +513,7 @@ describe('Sync groups', function () {
       assert.deepEqual(await written(), expected);
     });
 
-    it('for a value that its parser does not take, nobody is run again: it is committed', async () => {
+    it('because a parser throws, no member runs again: all are committed', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       const throwing = {
         getTypeParser: () => () => {
@@ -539,7 +539,7 @@ describe('Sync groups', function () {
       );
     });
 
-    it('for an int8 that is no safe number, nobody is run again', async () => {
+    it('because an int8 is not a safe number, no member runs again', async () => {
       const pool = await openPool({ int8: 'number', syncGroup: 'all' });
       const text = 'select remember($1::int) as id, $2::int8 as big';
       await makeKnown(pool, [text, [-1, 1]]);
@@ -555,7 +555,7 @@ describe('Sync groups', function () {
       assert.equal((await written()).length, 100);
     });
 
-    it('by a timeout, it alone is rejected', async () => {
+    it('by a timeout of the server, it alone is rejected', async () => {
       const pool = await openPool({ statement_timeout: 200, syncGroup: 'all' });
       const text = 'select pg_sleep($1::float8), remember($2::int)';
       await makeKnown(pool, [text, [0, -1]], [READ, [0]]);
@@ -575,7 +575,7 @@ describe('Sync groups', function () {
       );
     });
 
-    it('to be serialized, each member is done as it was told', async () => {
+    it('with a serialization failure, each member has the outcome that it reports', async () => {
       const pool = newPool({
         max: 2,
         syncGroup: 'all',
@@ -598,7 +598,7 @@ describe('Sync groups', function () {
       assert.ok(told.length > 600, `${told.length} of 1200`);
     });
 
-    it('because groups of two connections deadlock, nobody is rejected', async () => {
+    it('because groups of two connections deadlock, no member is rejected', async () => {
       const pools = [await openPool({ syncGroup: 'all' }), await openPool({ syncGroup: 'all' })];
       const text = 'update items set n = n + 1 where id = $1';
       for (const pool of pools) await makeKnown(pool, [text, [-1]]);
@@ -623,7 +623,7 @@ describe('Sync groups', function () {
       assert.deepEqual(rows, [{ n: 6 }, { n: 6 }, { n: 2 }]);
     });
 
-    it('its text gets no company for its next 64 uses, and then again', async () => {
+    it('its text joins no group for its next 64 uses, and joins groups again afterwards', async () => {
       const pool = await openPool();
       await makeKnown(pool, [QUOTIENT, [1, 1]], [READ, [0]]);
       const fine = (count) =>
@@ -638,7 +638,7 @@ describe('Sync groups', function () {
       await untilShared(pool, () => atOnce(MANY, (i) => pool.query(QUOTIENT, [i, 1])));
     });
 
-    it('only because it has company, it gets none any more', async () => {
+    it('only because it is in a group, its text joins no group any more', async () => {
       const pool = await openPool();
       // As one that creates a temporary table ON COMMIT DROP, but cheap.
       await observer.ask(`
@@ -666,7 +666,7 @@ describe('Sync groups', function () {
     });
   });
 
-  describe('while their members wait for company', () => {
+  describe('while their members wait to be sent together', () => {
     // It takes long enough for a few of them to keep the server busy.
     const LOCKED =
       'select n, (select count(*)::int from generate_series(1, 300)) as c from items where id = $1';
@@ -690,7 +690,7 @@ describe('Sync groups', function () {
       return outcomes;
     }
 
-    it('those that are given up were not run, and the others are answered', async () => {
+    it('aborted ones have not run, and the others are answered', async () => {
       const pool = await openPool();
       const told = await until('some have waited', async () => {
         await makeKnown(pool, [LOCKED, [1]]);
@@ -709,7 +709,7 @@ describe('Sync groups', function () {
       assert.ok(told.fulfilled === 15 && told.unknown > 0, JSON.stringify(told));
     });
 
-    it('and the connection is lost, they go to another one', async () => {
+    it('and the connection is lost, they are sent on another one', async () => {
       const name = applicationName();
       const pool = await openPool({ application_name: name });
       await until('some have waited', async () => {
@@ -745,7 +745,7 @@ describe('Sync groups', function () {
       for (const { status, reason } of outcomes) assert.equal(status, 'fulfilled', String(reason));
     });
 
-    it('what changes something stays behind them', async () => {
+    it('writes stay behind them', async () => {
       const pool = await openPool();
       await makeKnown(pool, [LOCKED, [1]]);
       for (let round = 0; round < 10; ++round) {
@@ -759,7 +759,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('they may come from other callbacks of the same turn of the loop', async () => {
+    it('members may come from other callbacks of the same turn of the event loop', async () => {
       const pool = await openPool();
       await makeKnown(pool, [READ, [0]]);
       const eachInItsOwn = () =>
@@ -776,7 +776,7 @@ describe('Sync groups', function () {
       for (const [i, { rows }] of value.entries()) assert.deepEqual(rows, [{ i }]);
     });
 
-    it('and are more than may be in flight, all are answered', async () => {
+    it('and are more than maxInFlight, all are answered', async () => {
       const pool = await openPool();
       const text = 'select length($1::text) as length, $2::int as i';
       await makeKnown(pool, [text, ['x', 0]]);
@@ -787,7 +787,7 @@ describe('Sync groups', function () {
       }
     });
 
-    it('many texts in any order are answered with what is theirs', async () => {
+    it('queries of many texts in any order get their own answers', async () => {
       const pool = newPool({ max: 2 });
       await warm(pool, 2);
       const texts = Array.from({ length: 20 }, (_, n) => `select ${n} as n, $1::int as i`);
@@ -801,7 +801,7 @@ describe('Sync groups', function () {
     });
   });
 
-  it('do not show anybody what another one has set for its transaction', async () => {
+  it('do not show a caller the settings of the transaction of another one', async () => {
     const pool = await openPool();
     const set = "select set_config('conduit.tenant', $1::text, true) as tenant";
     const see = "select current_setting('conduit.tenant', true) as tenant";
@@ -815,7 +815,7 @@ describe('Sync groups', function () {
     }
   });
 
-  it('notify as often as they were asked to', async () => {
+  it('send equal notifications as often as they were requested', async () => {
     const pool = await openPool();
     const client = await newClient();
     let count = 0;
@@ -865,7 +865,7 @@ describe('Sync groups', function () {
       return told;
     }
 
-    it('by a member that ends its session, each outcome is true', async () => {
+    it('by a member that ends its session, each reported outcome is correct', async () => {
       const pool = await openPool({ syncGroup: 'all' });
       const end =
         'select remember($2::int), case when $1 then pg_terminate_backend(pg_backend_pid()) end';
@@ -890,7 +890,7 @@ describe('Sync groups', function () {
       assert.ok(lost > 0 && told.fulfilled > 0, JSON.stringify(told));
     });
 
-    it('because somebody terminates it, each outcome is true', async () => {
+    it('because its backend is terminated, each reported outcome is correct', async () => {
       const name = applicationName();
       const pool = newPool({ max: 2, syncGroup: 'all', application_name: name });
       await warm(pool, 2);
@@ -920,7 +920,7 @@ describe('Sync groups', function () {
       ['behind the commit', (type) => type === 'Z'],
       ['in the place of all answers', () => true],
     ]) {
-      it(`with a last word of a pooler ${when}, nothing that is committed is called not-run`, async () => {
+      it(`with a last error of a pooler ${when}, no committed query is reported as not-run`, async () => {
         const last = errorMessage({ S: 'FATAL', V: 'FATAL', C: '08P01', M: 'server conn crashed' });
         const proxy = await Proxy.open();
         try {
@@ -952,7 +952,7 @@ describe('Sync groups', function () {
       });
     }
 
-    it('for a transaction that somebody has begun on it, nothing lasts', async () => {
+    it('because a statement has begun a transaction on it, nothing is committed', async () => {
       const pool = newPool({ max: 1, syncGroup: 'all' });
       await makeKnown(pool, [INSERT, [-1]]);
       await observer.ask('truncate written');
@@ -969,7 +969,7 @@ describe('Sync groups', function () {
       assert.deepEqual(await written(), []);
     });
 
-    it('for such a transaction on a pool that is being ended, nobody is told that it lasts', async () => {
+    it('because of such a transaction while the pool is being ended, no query is reported as committed', async () => {
       const pool = newPool({ max: 1, syncGroup: 'all' });
       pool.on('connect', (client) => client.query('begin').catch(() => {}));
       const outcomes = settledAtOnce(MANY, (i) => pool.query(INSERT, [i]));
@@ -979,7 +979,7 @@ describe('Sync groups', function () {
     });
   });
 
-  it('are not run again for an answer that this side could not read', async () => {
+  it('do not run again when the driver could not read an answer', async () => {
     const proxy = await Proxy.open();
     try {
       const pool = newProxyPool(proxy, { syncGroup: 'all' });
@@ -1001,7 +1001,7 @@ describe('Sync groups', function () {
     }
   });
 
-  it('give each of 10,000 queries its own answer, failures among them', async () => {
+  it('give each of 10,000 queries its own answer or error', async () => {
     const pool = newPool({ max: 3, syncGroup: 'all' });
     await warm(pool, 3);
     const texts = [
@@ -1038,7 +1038,7 @@ describe('Sync groups', function () {
     assert.ok(syncs < queries, `${syncs} Syncs of ${queries}`);
   });
 
-  it('are finished before a pool ends, those that are run again included', async () => {
+  it('are finished before a pool ends, also when their members run again', async () => {
     const pool = newPool({ max: 2, syncGroup: 'all' });
     await warm(pool, 2);
     await makeKnown(pool, [QUOTIENT, [1, 1]], [VOLATILE, [-1]]);
@@ -1081,7 +1081,7 @@ describe('Sync groups', function () {
     assert.ok(alive <= 4, `${alive} of 30 results are still there`);
   });
 
-  it('have the connection of their members', async () => {
+  it('record the connection of their members', async () => {
     const pool = newPool({ max: 3 });
     await warm(pool, 3);
     await makeKnown(pool, [PID]);

@@ -49,7 +49,7 @@ describe('Keys in memory', function () {
     ['in a folder', { PG_CONDUIT_TLS_FILES: 'folder' }, 0],
   ]) {
     describe(where, () => {
-      it('serve all connections that have the same, and cancel requests, and are gone then', async () => {
+      it('serve all connections with the same keys, and cancel requests, and are deleted afterwards', async () => {
         const { result } = await run('used', env);
         assert.deepEqual(result.connected, { descriptors, files: [] });
         assert.deepEqual(result.modes, Array(descriptors).fill('600'));
@@ -57,34 +57,34 @@ describe('Keys in memory', function () {
         assert.deepEqual(result.ended, NOTHING);
       });
 
-      it('are gone when the connection was refused', async () => {
+      it('are deleted when the connection is refused', async () => {
         const { result } = await run('refused', env);
         assert.deepEqual(result, { code: 'ERR_PG_CONDUIT_TLS', ...NOTHING });
       });
 
-      it('are in no folder during a handshake, and gone when it is given up', async () => {
+      it('are in no folder during a handshake, and are deleted when it is aborted', async () => {
         const { result } = await run('given up', env);
         assert.deepEqual(result.during, { descriptors, files: [] });
         assert.deepEqual(result.after, NOTHING);
         assert.equal(result.message, 'Connection terminated');
       });
 
-      it('are gone after process.exit() in the middle of a handshake', async () => {
+      it('are deleted by process.exit() in the middle of a handshake', async () => {
         assert.equal((await run('exits', env)).code, 7);
       });
 
-      it('are gone after kill -9 in the middle of a handshake', async () => {
+      it('are deleted by kill -9 in the middle of a handshake', async () => {
         assert.equal((await run('killed', env)).signal, 'SIGKILL');
       });
 
-      it('are gone with a worker thread, connected or in the middle of a handshake', async () => {
+      it('are deleted with a worker thread, connected or in the middle of a handshake', async () => {
         const { result } = await run('threads', env);
         assert.deepEqual(result, { during: 2 * descriptors, after: NOTHING });
       });
     });
   }
 
-  it('are never taken for another file, when somebody closes their descriptors', async () => {
+  it('are never read from another file, when other code closes their descriptors', async () => {
     const { result } = await run('robbed', {});
     assert.deepEqual(result.reused, result.robbed);
     // Before libpq 17 a cancel request is sent without TLS.
@@ -99,7 +99,7 @@ describe('Keys in memory', function () {
     ['without its folder amid a handshake', { PG_CONDUIT_TLS_FILES: 'folder' }],
     ['its folder is a file amid a handshake', { PG_CONDUIT_TLS_FILES: 'folder' }],
   ]) {
-    it(`that cannot be read any more make the connecting fail, and nothing else: ${task}`, async () => {
+    it(`that can no longer be read make only connect() fail: ${task}`, async () => {
       const { code, result } = await run(task, env);
       assert.equal(code, 0);
       assert.match(result.message, /certificates and keys of the option "ssl" cannot be handed/);
@@ -108,7 +108,7 @@ describe('Keys in memory', function () {
     });
   }
 
-  it('that cannot be read any more leave a connection alone whose cancel request needs them', async () => {
+  it('that can no longer be read do not affect a connection whose cancel request needs them', async () => {
     const { code, result } = await run('without its folder at a cancel', {
       PG_CONDUIT_TLS_FILES: 'folder',
     });
@@ -122,7 +122,7 @@ describe('Keys in memory', function () {
     assert.deepEqual(result.rows, [{ one: 1 }]);
   });
 
-  it('are not asked for at the terminal: a key in a file whose passphrase is missing is refused', async () => {
+  it('are refused, without a prompt at the terminal, when the passphrase of a key file is missing', async () => {
     const { certFile: sslcert, keyFile: sslkey } = server.authority
       .issue('by_certificate')
       .encrypted('geheim');

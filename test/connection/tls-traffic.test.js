@@ -89,7 +89,7 @@ describe('Over TLS', function () {
       Array.from({ length: 41 }, (_, index) => size - 36 + index),
     );
 
-    it('of all sizes around that of a record arrive, one by one and together', async () => {
+    it('of all sizes around that of a TLS record arrive, one by one and together', async () => {
       const client = await server.connect();
       const length = async (size) => {
         const { rows } = await client.query("select repeat('x', $1::int) as x", [size]);
@@ -119,7 +119,7 @@ describe('Over TLS', function () {
       check(streamed);
     });
 
-    it('of thousands of queries in flight belong to them', async () => {
+    it('of thousands of queries in flight arrive at the right ones', async () => {
       const pool = server.newPool({ max: 2, maxInFlight: 10000, syncGroup: 'off' });
       const results = await Promise.all(
         Array.from({ length: 8000 }, (_, index) =>
@@ -133,9 +133,9 @@ describe('Over TLS', function () {
     });
   });
 
-  describe('values and results that are large', () => {
+  describe('large values and results', () => {
     // Both directions fill up: while libpq cannot write it reads, and OpenSSL holds a part of that.
-    it('pass each other', async () => {
+    it('are sent and received at the same time', async () => {
       const client = await server.connect();
       const sizes = Array.from({ length: 60 }, (_, index) => 200000 + index * 7919);
       const answers = await Promise.all(
@@ -148,7 +148,7 @@ describe('Over TLS', function () {
       assert.deepEqual(new Set(answers), new Set([true]));
     });
 
-    it('in a random mix with small ones pass each other', async () => {
+    it('are sent and received at the same time as small ones, in a random mix', async () => {
       const client = await server.connect();
       const sizes = fc.array(
         fc.oneof(
@@ -171,7 +171,7 @@ describe('Over TLS', function () {
     });
   });
 
-  describe('what comes in pieces', () => {
+  describe('data that arrives in pieces', () => {
     const through = () => ({ port: chopper.port });
 
     afterEach(() => {
@@ -215,7 +215,7 @@ describe('Over TLS', function () {
       await holds(property, 25);
     });
 
-    it('and ends anywhere leaves no promise open, and no wrong row', async () => {
+    it('and ends anywhere leaves no promise pending, and returns no wrong row', async () => {
       const property = fc.asyncProperty(fc.integer({ min: 1, max: 60000 }), async (bytes) => {
         chopper.cutAfter = bytes;
         const pool = server.newPool({ ...through(), max: 1 });
@@ -239,7 +239,7 @@ describe('Over TLS', function () {
     const ROWS = 30000;
     const line = (n) => `${n}\t${String(n).repeat(n % 60)}\n`;
 
-    it('brings data both ways, in pieces of all sizes', async () => {
+    it('works in both directions, in pieces of all sizes', async () => {
       const client = await server.connect();
       await client.query('create temp table copied (n int, text text)');
       const data = Array.from({ length: ROWS }, (_, n) => line(n)).join('');
@@ -260,7 +260,7 @@ describe('Over TLS', function () {
   });
 
   describe('cancelling', () => {
-    it('reaches the server, with the certificate that it asks for', async () => {
+    it('reaches the server, with the client certificate that it requires', async () => {
       for (const given of [{}, certified]) {
         const client = await server.connect(given);
         assert.equal(await cancelled(client), 'not-run');
@@ -276,7 +276,7 @@ describe('Over TLS', function () {
   });
 
   describe('a pool', () => {
-    it('loses a connection with what is in flight, and makes another one', async () => {
+    it('replaces a connection that is lost with queries in flight', async () => {
       const pool = server.newPool({ ...certified, max: 1 });
       const { rows } = await pool.query('select pg_backend_pid() as pid');
       const queries = Array.from({ length: 100 }, (_, index) =>
@@ -297,7 +297,7 @@ describe('Over TLS', function () {
       assert.deepEqual(next.rows, [{ dn: '/CN=by_certificate' }]);
     });
 
-    it('hears notifications', async () => {
+    it('receives notifications', async () => {
       const pool = server.newPool({ max: 1 });
       const heard = [];
       const listening = await pool.listen('news', (payload) => heard.push(payload));
@@ -310,7 +310,7 @@ describe('Over TLS', function () {
     });
   });
 
-  it('worker threads work side by side', async () => {
+  it('several worker threads work at the same time', async () => {
     const code = `
       const { parentPort, workerData } = require('node:worker_threads');
       const { Pool } = require(workerData.module);

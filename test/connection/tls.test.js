@@ -90,7 +90,7 @@ describe('TLS', function () {
   const without = (given) => ({ ssl: undefined, ...given });
 
   describe('verifies the server', () => {
-    it('by a certificate of its authority in memory, and its name', async () => {
+    it('by the certificate of its authority in memory, and its name', async () => {
       const { cert } = server.authority;
       for (const ca of [cert, Buffer.from(cert), [cert], [stranger.cert, Buffer.from(cert)]]) {
         assert.equal((await server.seen({ ssl: server.ssl({ ca }) })).ssl, true);
@@ -99,7 +99,7 @@ describe('TLS', function () {
       assert.equal((await server.seen({ host: 'localhost', ssl: { ca: cert } })).ssl, true);
     });
 
-    it('by a certificate of its authority in a file', async () => {
+    it('by the certificate of its authority in a file', async () => {
       const sslrootcert = server.authority.certFile;
       const file = { sslrootcert, sslmode: 'verify-full', host: 'localhost' };
       assert.equal((await server.seen(without(file))).ssl, true);
@@ -115,7 +115,7 @@ describe('TLS', function () {
       }
     });
 
-    it('and refuses another name, and an address that stands in no certificate', async () => {
+    it('and refuses another name, and an address that is not in the certificate', async () => {
       const { cert: ca } = server.authority;
       const mismatch = /does not match host name.*ssl\.servername/s;
       await refused({ ssl: { ca } }, mismatch);
@@ -124,12 +124,12 @@ describe('TLS', function () {
       await refused(without({ sslmode: 'verify-full', sslrootcert }), mismatch);
     });
 
-    it('but not its name with verify-ca', async () => {
+    it('without its name with verify-ca', async () => {
       const sslrootcert = server.authority.certFile;
       assert.equal((await server.seen(without({ sslmode: 'verify-ca', sslrootcert }))).ssl, true);
     });
 
-    it('with nothing of ours as a matter of course: ssl: true, {}, ?ssl=true', async () => {
+    it('by the authorities of the system with ssl: true, {} and ?ssl=true', async () => {
       const url = server.database.connectionString;
       const reason = HAS_SYSTEM ? /certificate verify failed/ : /"system" does not exist/;
       for (const ssl of [true, 'true', { require: true, rejectUnauthorized: true }]) {
@@ -170,7 +170,7 @@ describe('TLS', function () {
       assert.equal((await server.seen(without({ sslmode: 'no-verify' }))).ssl, true);
     });
 
-    it('in a pool that would wait for a server that is down, at once', async () => {
+    it('and fails at once in a pool that waits for servers that are down', async () => {
       const ssl = server.ssl({ ca: stranger.cert });
       const pool = server.newPool({ ssl, connectionTimeoutMillis: 60000 });
       assert.equal((await errorOf(pool.query('select 1'))).code, 'ERR_PG_CONDUIT_TLS');
@@ -180,7 +180,7 @@ describe('TLS', function () {
   describe('takes the stricter of ssl and sslmode', () => {
     const url = (parameters) => `${server.database.connectionString}&${parameters}`;
 
-    it('a ca counts, whatever the connection string says', async () => {
+    it('a ca is used, whatever the connection string says', async () => {
       for (const sslmode of ['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca']) {
         const connectionString = url(`sslmode=${sslmode}`);
         assert.equal((await server.seen({ connectionString })).ssl, true);
@@ -191,7 +191,7 @@ describe('TLS', function () {
       }
     });
 
-    it('verify-full counts, whatever ssl says, with the ca that stands there', async () => {
+    it('verify-full is used, whatever ssl says, with the ca of ssl', async () => {
       const connectionString = url('sslmode=verify-full');
       const unsure = { rejectUnauthorized: false };
       const missing = /certificate/;
@@ -204,7 +204,7 @@ describe('TLS', function () {
       await refused({ connectionString, ssl: other }, /certificate verify failed/);
     });
 
-    it('and ssl=… in a connection string is no more than one of the two', async () => {
+    it('ssl=… in a connection string counts as one of the two', async () => {
       const ssl = server.ssl();
       for (const value of ['true', 'false', '0', 'no-verify', 'require']) {
         assert.equal((await server.seen({ connectionString: url(`ssl=${value}`), ssl })).ssl, true);
@@ -217,7 +217,7 @@ describe('TLS', function () {
       assert.equal((await server.seen({ ssl: undefined, connectionString: compatible })).ssl, true);
     });
 
-    it('sslmode=no-verify from the environment is understood', async () => {
+    it('sslmode=no-verify from the environment is accepted', async () => {
       process.env.PGSSLMODE = 'no-verify';
       try {
         assert.equal((await server.seen({ ssl: undefined })).ssl, true);
@@ -227,7 +227,7 @@ describe('TLS', function () {
       }
     });
 
-    it('and says it when two options stand for the same', async () => {
+    it('and two options for the same setting are refused with a message', async () => {
       const pairs = {
         sslrootcert: server.ssl(),
         sslcert: server.ssl({ cert: mine.cert, key: mine.key }),
@@ -243,10 +243,10 @@ describe('TLS', function () {
     });
   });
 
-  describe('is had, or there is no connection', () => {
+  describe('is required:', () => {
     const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
-    it('a server without TLS is told nothing, no user and no password', async () => {
+    it('a server without TLS receives nothing, no user name and no password', async () => {
       for (const ssl of [true, 'no-verify', server.ssl(), { rejectUnauthorized: false }]) {
         const { received, options } = await impostor('N');
         await refused({ ...options, password: 'secret', ssl }, /does not support SSL/);
@@ -254,20 +254,20 @@ describe('TLS', function () {
       }
     });
 
-    it('nor is one that answers with an error', async () => {
+    it('a server that answers with an error receives nothing either', async () => {
       const { received, options } = await impostor('E\0\0\0\x10SFATAL\0Mno!\0\0');
       const error = await connectError(server.options({ ...options, password: 'secret' }));
       assert.ok(error instanceof Error);
       assert.deepEqual(Buffer.concat(received), SSL_REQUEST);
     });
 
-    it('what somebody has put in front of the handshake is not taken for the server', async () => {
+    it('data that was injected before the handshake is not taken for an answer of the server', async () => {
       const { options } = await impostor('SR\0\0\0\x08\0\0\0\0', () => {});
       const error = await connectError(server.options({ ...options, password: 'secret' }));
       assert.match(error.message, /unencrypted data after SSL response/);
     });
 
-    it("the run's server, which has none, is refused", async () => {
+    it("the tests' own server, which has no TLS, is refused", async () => {
       const gate = await Gate.open();
       relays.push(gate);
       const options = gate.options({ sslmode: undefined, ssl: server.ssl() });
@@ -276,7 +276,7 @@ describe('TLS', function () {
       assert.match(error.message, /does not support SSL/);
     });
 
-    it('with the protocol versions that were asked for', async () => {
+    it('the protocol versions of the options are used', async () => {
       const { version } = await server.seen({ ssl: server.ssl({ maxVersion: 'TLSv1.2' }) });
       assert.equal(version, 'TLSv1.2');
       const least = await server.seen({ ssl: server.ssl({ minVersion: 'TLSv1.3' }) });
@@ -287,7 +287,7 @@ describe('TLS', function () {
       );
     });
 
-    it('from the first byte on with sslnegotiation=direct, if the server can', async () => {
+    it('sslnegotiation=direct begins with the handshake, if the server supports it', async () => {
       const given = { sslnegotiation: 'direct' };
       if (!HAS_DIRECT) {
         assert.ok((await connectError(server.options(given))) instanceof OptionError);
@@ -303,17 +303,17 @@ describe('TLS', function () {
     });
   });
 
-  describe('carries passwords', () => {
+  describe('protects passwords', () => {
     const user = 'by_password';
 
-    it('bound to the connection: channel_binding=require', async () => {
+    it('by channel binding with channel_binding=require', async () => {
       const given = { user, password: PASSWORD, channel_binding: 'require' };
       assert.equal((await server.seen(given)).ssl, true);
       const error = await connectError(server.options({ ...given, password: 'wrong' }));
       assert.equal(error.code, '28P01');
     });
 
-    it('and refuses a method that cannot be bound, before the password is sent', async () => {
+    it('and refuses a method without channel binding, before the password is sent', async () => {
       const given = { password: PASSWORD, channel_binding: 'require' };
       await refused({ ...given, user: 'by_md5' }, /channel binding required/);
       await refused({ ...given, user: 'postgres' }, /channel binding required/);
@@ -323,11 +323,11 @@ describe('TLS', function () {
     });
   });
 
-  describe('shows a certificate of the client', () => {
+  describe('sends a certificate of the client', () => {
     const user = 'by_certificate';
     const clientDn = '/CN=by_certificate';
 
-    it('from memory, in the forms that tls.connect() takes', async () => {
+    it('from memory, in the forms that tls.connect() accepts', async () => {
       const { cert, key } = mine;
       const forms = [
         { cert, key },
@@ -359,7 +359,7 @@ describe('TLS', function () {
       );
     });
 
-    it('with a key that is encrypted', async () => {
+    it('with an encrypted key', async () => {
       const passphrase = 'geheim ü';
       const { cert, key, certFile: sslcert, keyFile: sslkey } = mine.encrypted(passphrase);
       for (const form of [{ key, passphrase }, { key: [{ pem: key, passphrase }] }]) {
@@ -371,11 +371,11 @@ describe('TLS', function () {
       await refused({ user, ...files, sslpassword: 'wrong' }, /private key file.*sslpassword/s);
     });
 
-    it('without which the server lets nobody in', async () => {
+    it('without which the server refuses the connection', async () => {
       assert.equal((await connectError(server.options({ user }))).code, '28000');
     });
 
-    it('of another authority, or of another user, in vain', async () => {
+    it('which the server refuses if it is of another authority or another user', async () => {
       const other = server.authority.issue('somebody');
       const ssl = server.ssl({ cert: other.cert, key: other.key });
       assert.equal((await connectError(server.options({ user, ssl }))).code, '28000');
@@ -386,7 +386,7 @@ describe('TLS', function () {
       await refused({ user, ssl: late }, /SSL error: .*certificate expired/);
     });
 
-    it('of its own for each of several clients at once, and for each connection of a pool', async () => {
+    it('separately for each of several clients at once, and for each connection of a pool', async () => {
       const users = Array.from({ length: 5 }, (_, index) => `user_${index}`);
       await server.ask(users.map((name) => `create user ${name}`).join(';'));
       const identities = users.map((name) => server.authority.issue(name));
@@ -421,7 +421,7 @@ describe('TLS', function () {
 
     const der = (pem) => Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64');
 
-    it('what is not PEM, and says how to make it so', async () => {
+    it('data that is not PEM, with a message that says how to convert it', async () => {
       const { cert, key } = mine;
       await refuses({ ca: der(cert) }, /"ssl\.ca".*PEM.*openssl x509/);
       await refuses({ cert: der(cert), key }, /"ssl\.cert".*PEM.*openssl x509/);
@@ -435,7 +435,7 @@ describe('TLS', function () {
       for (const ca of [5, true, {}, [5], Symbol('s')]) await refuses({ ca }, /"ssl\.ca".*Buffer/);
     });
 
-    it('what is damaged', async () => {
+    it('damaged data', async () => {
       const { cert, key } = mine;
       const damage = (text) => text.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA');
       await refuses({ ca: [cert, damage(cert)] }, /"ssl\.ca".*number 2 is damaged/);
@@ -445,7 +445,7 @@ describe('TLS', function () {
       await refuses({ ca: cert, crl: damage(crl) }, /"ssl\.crl" cannot be read/);
     });
 
-    it('a key that is not of the certificate, or not to be read', async () => {
+    it('a key that does not match the certificate, or cannot be read', async () => {
       const { cert, key } = mine;
       const other = server.authority.issue('other');
       await refuses({ cert, key: other.key }, /"ssl\.key" is not the private key/);
@@ -463,7 +463,7 @@ describe('TLS', function () {
       await refuses({ cert: [cert, cert], key }, /"ssl\.cert" must be one/);
     });
 
-    it('what libpq has not', async () => {
+    it('options that libpq does not have', async () => {
       const { cert: ca } = server.authority;
       await refuses({ ca, checkServerIdentity: () => undefined }, /servername/);
       await refuses({ pfx: Buffer.alloc(1) }, /openssl pkcs12/);
@@ -486,14 +486,14 @@ describe('TLS', function () {
       }
     });
 
-    it('nothing that is undefined or null', async () => {
+    it('no option that is undefined or null', async () => {
       const nothing = { cert: undefined, key: null, passphrase: undefined, pfx: null, crl: null };
       const rest = { rejectUnauthorized: null, minVersion: undefined };
       assert.equal((await server.seen({ ssl: server.ssl({ ...nothing, ...rest }) })).ssl, true);
     });
   });
 
-  it('keeps what it was given out of sight', async () => {
+  it('does not show its keys in inspected objects', async () => {
     const passphrase = 'geheim und lang';
     const { cert, key } = mine.encrypted(passphrase);
     const client = new Client(server.options({ ssl: server.ssl({ cert, key, passphrase }) }));

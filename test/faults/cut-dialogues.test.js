@@ -13,7 +13,7 @@ const { allInTime, assertOwn, echo, inTime, useScript } = require('../support/sc
 const INSERT = 'insert into t values ($1)';
 const WAYS = ['end', 'reset'];
 
-describe('A dialogue that is cut', () => {
+describe('A connection that is cut', () => {
   const script = useScript();
 
   /** How often each INSERT has run, by its number. @type {Map<number, number>} */
@@ -107,7 +107,7 @@ describe('A dialogue that is cut', () => {
   }
 
   for (const way of WAYS) {
-    it(`at any byte, by its ${way}, on a client`, async function () {
+    it(`at any byte, by its ${way}, gives a client correct outcomes`, async function () {
       this.timeout(60000);
       const whole = await onClient();
       assert.ok(whole.outcomes.every(({ status }) => status === 'fulfilled'));
@@ -141,7 +141,7 @@ describe('A dialogue that is cut', () => {
       assert.ok(connects > 0 && connects < total);
     });
 
-    it(`at any byte of its answers, by its ${way}, on a pool, which goes on`, async function () {
+    it(`at any byte of its answers, by its ${way}, is replaced in a pool`, async function () {
       this.timeout(60000);
       const run = async (pool) => allInTime(DIALOGUE.map(({ send }) => send(pool)));
       const newPool = () => script.newPool({ syncGroup: 'all' });
@@ -162,7 +162,7 @@ describe('A dialogue that is cut', () => {
       }
     });
 
-    it(`at any byte of a COPY to here, by its ${way}`, async () => {
+    it(`at any byte of a COPY TO STDOUT, by its ${way}, returns no incomplete data as complete`, async () => {
       const whole = 'one\ntwo\n';
       let total = 0;
       const read = async () => {
@@ -189,7 +189,7 @@ describe('A dialogue that is cut', () => {
       }
     });
 
-    it(`at any byte of the answer to a COPY from here, by its ${way}`, async () => {
+    it(`at any byte of the answer to a COPY FROM STDIN, by its ${way}, gives a correct outcome`, async () => {
       let total = 0;
       const write = async () => {
         const client = script.newClient();

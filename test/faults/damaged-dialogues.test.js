@@ -60,7 +60,7 @@ function apply(messages, { kind, from, to, bytes }) {
   return list;
 }
 
-describe('A dialogue that is damaged at random', () => {
+describe('A server whose messages are damaged at random', () => {
   const script = useScript();
 
   /** How often each INSERT has run, by its number. @type {Map<number, number>} */
@@ -133,7 +133,7 @@ describe('A dialogue that is damaged at random', () => {
     warmups: fc.nat(3),
   });
 
-  it('on a pool', async function () {
+  it('never makes a pool hang or report a wrong outcome', async function () {
     this.timeout(60000 * Math.max(1, TIMES));
     await holds(
       fc.asyncProperty(dialogue, async ({ kinds, turn, how, given, warmups }) => {

@@ -41,7 +41,7 @@ describe('After the event loop was blocked', function () {
   let blockMillis = IS_FULL ? 5000 : BLOCK_MILLIS;
 
   for (const kind of ['client', 'pool']) {
-    it(`answers that are there win over timeoutMillis, on a ${kind}`, async () => {
+    it(`answers that have arrived win over timeoutMillis, on a ${kind}`, async () => {
       const one = kind === 'client' ? await newClient() : newPool({ max: 1 });
       await one.query('select 1');
       const text =
@@ -55,7 +55,7 @@ describe('After the event loop was blocked', function () {
     });
   }
 
-  it('so does a large one, which takes many reads', async () => {
+  it('a large answer that has arrived wins, although it takes many reads', async () => {
     const client = await newClient();
     const text = "select pg_sleep(0.05), repeat('x', 1000000) as t";
     const answer = client.query({ text, timeoutMillis: TIMEOUT_MILLIS });
@@ -63,7 +63,7 @@ describe('After the event loop was blocked', function () {
     assert.equal((await answer).rows[0].t.length, 1000000);
   });
 
-  it('answers that are there win over query_timeout for each of many', async () => {
+  it('answers that have arrived win over query_timeout for each of many queries', async () => {
     const pool = newPool({ max: 2, query_timeout: TIMEOUT_MILLIS });
     await pool.query('select 1');
     const answers = Array.from({ length: 50 }, (_, i) => pool.query('select $1::int as i', [i]));
@@ -76,7 +76,7 @@ describe('After the event loop was blocked', function () {
     );
   });
 
-  it('what is not there is given up', async () => {
+  it('a query without an answer is rejected', async () => {
     const client = await newClient();
     const answer = client.query({ text: 'select pg_sleep(30)', timeoutMillis: TIMEOUT_MILLIS });
     const rejected = assert.rejects(answer, { code: 'ERR_PG_CONDUIT_QUERY_TIMEOUT' });
@@ -84,7 +84,7 @@ describe('After the event loop was blocked', function () {
     await rejected;
   });
 
-  it('a connection that is being made wins over connectionTimeoutMillis', async () => {
+  it('a connection that is being opened wins over connectionTimeoutMillis', async () => {
     const client = new Client(options({ connectionTimeoutMillis: TIMEOUT_MILLIS }));
     const connected = client.connect();
     await nextTurn();
@@ -93,7 +93,7 @@ describe('After the event loop was blocked', function () {
     await client.end();
   });
 
-  it('so does what waits for it, or for one that is busy, in a pool', async () => {
+  it('a query of a pool that waits for a new or a busy connection wins over connectionTimeoutMillis', async () => {
     const pool = newPool({ max: 1, connectionTimeoutMillis: TIMEOUT_MILLIS });
     const first = pool.query('select 1 as n');
     const borrowed = pool.connect();
@@ -108,7 +108,7 @@ describe('After the event loop was blocked', function () {
     assert.deepEqual((await waiting).rows, [{ n: 2 }]);
   });
 
-  it('no connection is closed as idle on which an answer has arrived', async () => {
+  it('no connection with an answer that has arrived is closed as idle', async () => {
     const name = applicationName();
     const pool = newPool({ max: 1, idleTimeoutMillis: TIMEOUT_MILLIS, application_name: name });
     const pid = pidOf(await pool.query(PID));

@@ -179,7 +179,7 @@ function assertOutcomes([of, ...rest], first, others) {
   for (const outcome of rest) if (outcome !== OWN) assert.equal(outcome, others);
 }
 
-describe('A server that answers wrongly', () => {
+describe('A server that sends wrong answers', () => {
   const script = useScript();
 
   for (const [kind, uses] of [
@@ -189,7 +189,7 @@ describe('A server that answers wrongly', () => {
     describe(`to ${kind} uses of a text`, () => {
       for (const [what, change, first, others] of WRONG) {
         if (uses > 0 && what.endsWith('ParseComplete')) continue;
-        it(`with ${what}`, async () => {
+        it(`with ${what} gives each query its own result or a correct outcome`, async () => {
           const pool = script.newPool({ syncGroup: 'off' });
           for (let use = 0; use < uses; ++use) assertOwn(await echo(pool, use), use);
           script.server.reply = once(change);
@@ -199,7 +199,7 @@ describe('A server that answers wrongly', () => {
       }
 
       for (const [what, change, first] of WRONG_AT_END) {
-        it(`with ${what}, and its end`, async () => {
+        it(`with ${what} and then closes gives each query its own result or a correct outcome`, async () => {
           const pool = script.newPool({ syncGroup: 'off' });
           for (let use = 0; use < uses; ++use) assertOwn(await echo(pool, use), use);
           script.server.reply = (sane, { texts, session }) => {
@@ -222,7 +222,7 @@ describe('A server that answers wrongly', () => {
     ['half a list of columns', m.message('T')],
     ['CopyBothResponse', m.message('W'), UNREADABLE],
   ]) {
-    it(`with ${what} in the place of ParseComplete has perhaps executed it`, async () => {
+    it(`with ${what} in place of ParseComplete may have executed the statement`, async () => {
       const pool = script.newPool({ syncGroup: 'off' });
       // At its second use a text is prepared, by a Parse that is answered by itself.
       assertOwn(await echo(pool, 1), 1);
@@ -238,7 +238,7 @@ describe('A server that answers wrongly', () => {
     ['with its row in the place of the next', [0, 1, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11, 12]],
     ['with its end before its beginning', [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]],
   ]) {
-    it(`to one of those who share a Sync ${what} is believed by none of them`, async () => {
+    it(`to members of a Sync group ${what} is trusted by none of them`, async () => {
       const pool = script.newPool({ syncGroup: 'all' });
       for (let use = 0; use < 4; ++use) assertOwn(await echo(pool, use), use);
       let isChanged = false;
@@ -258,7 +258,7 @@ describe('A server that answers wrongly', () => {
     });
   }
 
-  it('with a wrong number of rows, each time, is taken at its word for what it sends', async () => {
+  it('with a wrong number of rows each time gets no more than the rows that it sends delivered', async () => {
     const pool = script.newPool({ syncGroup: 'all' });
     script.server.reply = (sane) =>
       sane.map((said) => (typeOf(said) === 'C' ? m.commandComplete('SELECT 9') : said));
@@ -271,9 +271,9 @@ describe('A server that answers wrongly', () => {
     assert.equal(script.server.count, 1);
   });
 
-  describe('when it was asked nothing', () => {
+  describe('when no query is in flight', () => {
     for (const [what, said] of UNASKED) {
-      it(`loses the connection with ${what}, before somebody takes it for his own`, async () => {
+      it(`loses the connection with ${what}, before another query takes it for its own answer`, async () => {
         const pool = script.newPool();
         assertOwn(await echo(pool, 1), 1);
         const told = seen(pool, 'error');
@@ -283,7 +283,7 @@ describe('A server that answers wrongly', () => {
         assert.equal(script.server.count, 2);
       });
 
-      it(`loses the connection with ${what} right behind the answer to another query`, async () => {
+      it(`loses the connection with ${what} directly after the answer to another query`, async () => {
         const pool = script.newPool();
         script.server.reply = once((sane) => [...sane, ...said]);
         assertOwn(await inTime('a query', echo(pool, 1)), 1);
@@ -291,7 +291,7 @@ describe('A server that answers wrongly', () => {
         assert.equal(script.server.count, 2);
       });
 
-      it(`is not connected to when it has sent ${what} besides`, async () => {
+      it(`is refused when it also sends ${what}`, async () => {
         const { handshake } = script.server;
         script.server.handshake = [(body) => [...handshake[0](body), ...said]];
         const client = script.newClient();
@@ -345,7 +345,7 @@ describe('A server that answers wrongly', () => {
 
   describe('about transactions', () => {
     for (const status of ['T', 'E']) {
-      it(`is left when ReadyForQuery says ${JSON.stringify(status)}`, async () => {
+      it(`loses its connection when ReadyForQuery has the status ${JSON.stringify(status)}`, async () => {
         const pool = script.newPool({ syncGroup: 'off' });
         assertOwn(await echo(pool, 1), 1);
         script.server.reply = (sane) => instead('Z', m.ready(status))(sane);
@@ -358,7 +358,7 @@ describe('A server that answers wrongly', () => {
   });
 
   for (const status of ['?', '\0', 'i']) {
-    it(`about transactions with the letter ${JSON.stringify(status)} loses its connection`, async () => {
+    it(`loses its connection when ReadyForQuery has the invalid status ${JSON.stringify(status)}`, async () => {
       const pool = script.newPool({ syncGroup: 'off' });
       assertOwn(await echo(pool, 1), 1);
       script.server.reply = (sane) => instead('Z', m.ready(status))(sane);
@@ -373,7 +373,7 @@ describe('A server that answers wrongly', () => {
     });
   }
 
-  it('does not get more into a query that is described wrongly again', async () => {
+  it('cannot add rows to a query by a second, wrong row description', async () => {
     const pool = script.newPool({ syncGroup: 'off' });
     // Prepared with two columns, and then executed with one.
     for (let use = 0; use < 4; ++use) assertOwn(await echo(pool, use), use);

@@ -32,7 +32,7 @@ const COMPLETE = m.commandComplete('SELECT 1');
 const FAILURE = m.errorMessage({ S: 'ERROR', V: 'ERROR', C: '22012', M: 'said so' });
 const INSERT = 'insert into t values ($1)';
 
-describe('A server that answers wrongly', () => {
+describe('A server that sends wrong answers', () => {
   const script = useScript();
 
   describe('to queries that share a Sync', () => {
@@ -55,7 +55,7 @@ describe('A server that answers wrongly', () => {
     ];
 
     for (const [what, change] of OUTCOMES) {
-      it(`runs none of them again: with ${what}`, async () => {
+      it(`makes none of them run again: with ${what}`, async () => {
         const pool = await newSharingPool();
         /** @type {string[][]} */
         const turns = [];
@@ -78,7 +78,7 @@ describe('A server that answers wrongly', () => {
         await script.recovers(pool);
       });
 
-      it(`does not call a batch undone: with ${what}`, async () => {
+      it(`does not make a batch report not-run: with ${what}`, async () => {
         const pool = script.newPool();
         assertOwn(await echo(pool, 1), 1);
         script.server.reply = (sane, { session }) => {
@@ -92,7 +92,7 @@ describe('A server that answers wrongly', () => {
       });
     }
 
-    it('runs each of them again when it says that one has failed', async () => {
+    it('makes each of them run again when it reports that one has failed', async () => {
       const answer = { columns: [], rows: [], tag: 'INSERT 0 1' };
       script.server.statements[INSERT] = () => answer;
       const pool = await newSharingPool();
@@ -109,7 +109,7 @@ describe('A server that answers wrongly', () => {
       assert.equal(runs, 8);
     });
 
-    it('does not call them undone when its last words have no V field, as of an old pooler', async () => {
+    it('does not make them report not-run when its last error has no V field, as of an old pooler', async () => {
       const pool = await newSharingPool();
       script.server.reply = (sane, { session }) => {
         session.say(m.errorMessage({ S: 'FATAL', C: '08P01', M: 'server conn crashed?' }));
@@ -135,7 +135,7 @@ describe('A server that answers wrongly', () => {
         before('D', m.parameterStatus('client_encoding', 'BIG5')),
       ],
     ]) {
-      it(`rejects with ${what}`, async () => {
+      it(`makes it fail with ${what}`, async () => {
         const client = await script.connect();
         client.on('error', () => {});
         script.server.reply = (sane, { last }) => (last === 'Q' ? change(sane) : sane);
@@ -160,7 +160,7 @@ describe('A server that answers wrongly', () => {
       );
     }
 
-    it('is sane when nothing is changed', async () => {
+    it('succeeds when its answers are not changed', async () => {
       const client = await script.connect();
       const stream = client.copyFrom(FROM);
       stream.end('one\n');
@@ -178,7 +178,7 @@ describe('A server that answers wrongly', () => {
       ['an error', (sane) => [FAILURE, ...sane.slice(-1)]],
       ['its end', () => []],
     ]) {
-      it(`from here, with ${what} at the end of the data`, async () => {
+      it(`FROM STDIN, with ${what} at the end of the data, ends it with a correct outcome`, async () => {
         const client = await script.connect();
         client.on('error', () => {});
         script.server.reply = (sane, { last, session }) => {
@@ -205,7 +205,7 @@ describe('A server that answers wrongly', () => {
       ['data of negative length', before('d', m.withLength('d', -5))],
       ['its end among the data', (sane) => sane.slice(0, 2)],
     ]) {
-      it(`to here, with ${what}`, async () => {
+      it(`TO STDOUT, with ${what}, ends it with a correct outcome`, async () => {
         const client = await script.connect();
         client.on('error', () => {});
         script.server.reply = (sane, { last, session }) => {
@@ -227,7 +227,7 @@ describe('A server that answers wrongly', () => {
   });
 
   describe('to a cancel request', () => {
-    it('has given no key: the query is given up, and its connection', async () => {
+    it('and has sent no key makes the driver close the connection and reject the query', async () => {
       const { handshake } = script.server;
       script.server.handshake = [
         (body) => handshake[0](body).filter((bytes) => typeOf(bytes) !== 'K'),
@@ -241,7 +241,7 @@ describe('A server that answers wrongly', () => {
       assert.equal(error.outcome, 'unknown');
     });
 
-    describe('with a savepoint of ours in front of what is cancelled', () => {
+    describe('behind a savepoint of the driver', () => {
       /** @type {() => void} */
       let answerSavepoint;
       /** @type {import('../..').Client} */
@@ -267,7 +267,7 @@ describe('A server that answers wrongly', () => {
         return { stream, untilThere: () => until('it is there', () => isThere) };
       }
 
-      it('gets none before the savepoint is answered, which it would hit', async () => {
+      it('gets no cancel request before it has answered the savepoint, which that would hit', async () => {
         const { stream, untilThere } = await openStream();
         stream.destroy();
         await untilThere();
@@ -277,7 +277,7 @@ describe('A server that answers wrongly', () => {
         await until('it is asked', () => script.server.cancels > 0);
       });
 
-      it('gets none at all when its caller has given up by then', async () => {
+      it('gets no cancel request if the query was aborted by then', async () => {
         const { stream, untilThere } = await openStream();
         stream.resume();
         await untilThere();

@@ -32,7 +32,7 @@ const asks = (request) => [() => request, () => [OK, ...SESSION_START]];
 const fatal = (more) => m.errorMessage({ S: 'FATAL', V: 'FATAL', C: '53300', M: 'why', ...more });
 const INVALID_UTF8 = Buffer.from([0x61, 0xff, 0xfe, 0xc3, 0x62]);
 
-describe('A server that is connected to', () => {
+describe('A server, during the handshake,', () => {
   const script = useScript();
 
   /** @param {any} handshake @param {Record<string, any>} [given] */
@@ -53,7 +53,7 @@ describe('A server that is connected to', () => {
     [undefined, 100000],
     [{ scramMaxIterations: 4095 }, 4095],
   ]) {
-    it(`may ask for ${allowed} iterations of SCRAM, and not for one more`, async () => {
+    it(`may request ${allowed} iterations of SCRAM, and not one more`, async () => {
       script.server.handshake = scram('geheim', { iterations: allowed });
       const client = await script.connect({ ...REQUIRES_SCRAM, ...given });
       assertOwn(await inTime('a query', echo(client, 1)), 1);
@@ -69,7 +69,7 @@ describe('A server that is connected to', () => {
     });
   }
 
-  it('may ask for any number of them with scramMaxIterations: 0', async () => {
+  it('may request any number of them with scramMaxIterations: 0', async () => {
     script.server.handshake = scram('geheim', { iterations: 100001 });
     const client = await script.connect({ ...REQUIRES_SCRAM, scramMaxIterations: 0 });
     assertOwn(await inTime('a query', echo(client, 1)), 1);
@@ -240,7 +240,7 @@ describe('A server that is connected to', () => {
     ['sends notices', m.notice({ S: 'NOTICE', C: '00000', M: 'patience' })],
     ['tells settings', m.parameterStatus('x', 'y')],
   ]) {
-    it(`is given up in time when it ${what} without end`, async () => {
+    it(`is given up after connectionTimeoutMillis when it ${what} without end`, async () => {
       let timer;
       script.server.handshake = [
         () => {
@@ -258,7 +258,7 @@ describe('A server that is connected to', () => {
     });
   }
 
-  it('is given up in time when it never ends its first message', async () => {
+  it('is given up after connectionTimeoutMillis when it never ends its first message', async () => {
     script.server.handshake = says(m.withLength('E', 20000));
     const client = script.newClient({ connectionTimeoutMillis: 100 });
     assert.equal((await errorOf(inTime('connect', client.connect()))).code, 'ETIMEDOUT');
@@ -275,7 +275,7 @@ describe('A server that is connected to', () => {
       ['answers with neither S nor N', Buffer.from('X'), /invalid response to SSL negotiation/],
       ['is no PostgreSQL', Buffer.from('HTTP/1.1 400 injected'), /invalid response to SSL/],
     ]) {
-      it(`is refused when it ${what}, and its words are not shown`, async () => {
+      it(`is refused when it ${what}, and its message is not shown`, async () => {
         script.server.tls = said;
         for (const sslmode of ['prefer', ...SECURE]) {
           const error = await failure(says(...SESSION), { sslmode });
@@ -299,7 +299,7 @@ describe('A server that is connected to', () => {
       }
     });
 
-    it('is refused when it declines and sends answers behind its N', async () => {
+    it('is refused when it declines and sends answers after its N', async () => {
       script.server.tls = Buffer.concat([Buffer.from('N'), ...SESSION]);
       const required = /^The server does not support SSL connections$/;
       for (const sslmode of SECURE) {
@@ -309,7 +309,7 @@ describe('A server that is connected to', () => {
       assert.match((await failure(says(...SESSION), { sslmode: 'prefer' })).message, unasked);
     });
 
-    it('is refused when it sends bytes behind its S, which are not encrypted', async () => {
+    it('is refused when it sends unencrypted bytes after its S', async () => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-tls-'));
       try {
         const [cert, key] = ['cert.pem', 'key.pem'].map((name) => path.join(folder, name));

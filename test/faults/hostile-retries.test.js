@@ -61,20 +61,20 @@ describe('A transaction with retry, when the server raises a serialization failu
     ['and is gone before its ReadyForQuery', [...complete, conflict('ERROR')], true, 'unknown'],
   ];
   for (const [what, said, ends, outcome] of doubtful) {
-    it(`does not run it again, and says ${outcome}: ${what}`, async () => {
+    it(`is not run again, and reports ${outcome}: ${what}`, async () => {
       const { attempts, error } = await run('COMMIT', said, ends);
       assert.equal(attempts, 1);
       assert.equal(error.outcome, outcome, error.stack);
     });
   }
 
-  it('runs it again if the server goes on', async () => {
+  it('is run again if the session continues', async () => {
     const { attempts, error } = await run('COMMIT', [conflict('ERROR'), m.ready()], false);
     assert.equal(error, undefined);
     assert.equal(attempts, 2);
   });
 
-  it('says that it has not run if the session has ended before COMMIT', async () => {
+  it('reports not-run if the session has ended before COMMIT', async () => {
     const { attempts, error } = await run(INSERT, [conflict('FATAL')], true);
     assert.equal(attempts, 1);
     assert.equal(error.outcome, 'not-run');

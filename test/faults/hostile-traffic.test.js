@@ -20,7 +20,7 @@ const FLOODS = [
 describe('A server', () => {
   const script = useScript();
 
-  it('that never reads: queries are given up in time, sent or not', async () => {
+  it('that never reads does not keep time limits from rejecting queries, sent or not', async () => {
     const pool = script.newPool({ syncGroup: 'off' });
     assertOwn(await inTime('a query', echo(pool, 1)), 1);
     for (const session of script.server.sessions) session.pause();
@@ -40,7 +40,7 @@ describe('A server', () => {
     await script.recovers(pool);
   });
 
-  it('that never reads, and then ends: all that was sent is unknown, the rest goes elsewhere', async () => {
+  it('that never reads and then closes makes sent queries unknown, and the others run elsewhere', async () => {
     const pool = script.newPool({ syncGroup: 'off' });
     assertOwn(await inTime('a query', echo(pool, 1)), 1);
     for (const session of script.server.sessions) session.pause();
@@ -58,7 +58,7 @@ describe('A server', () => {
   });
 
   for (const [what, said] of FLOODS) {
-    it(`that sends ${what} without end: queries are answered all the while`, async () => {
+    it(`that sends ${what} without end still gets its answers through`, async () => {
       const pool = script.newPool();
       assertOwn(await inTime('a query', echo(pool, 1)), 1);
       const flood = Buffer.concat(Array(MANY).fill(said));

@@ -117,7 +117,7 @@ const TEXT = [
 const INVALID_UTF8 = hex('61ff62');
 const READ_AS = 'a\ufffdb';
 
-describe('A value that is not what its type says', () => {
+describe('A value that is invalid for its type', () => {
   const script = useScript();
   const text = 'select a value';
 
@@ -136,7 +136,7 @@ describe('A value that is not what its type says', () => {
   ]) {
     for (const [type, bytes, expected] of values) {
       const shown = JSON.stringify(Buffer.from(bytes).toString(format === 'text' ? 'utf8' : 'hex'));
-      it(`fails its own query alone, or is a value: ${type} of ${format} ${shown}`, async () => {
+      it(`makes only its own query fail, or is returned: ${type} of ${format} ${shown}`, async () => {
         const pool = script.newPool({ syncGroup: 'off' });
         answerWith(type, null);
         for (let use = 0; use < uses; ++use) await pool.query(text);
@@ -161,7 +161,7 @@ describe('A value that is not what its type says', () => {
     }
   }
 
-  it('is not believed where the driver has asked by itself, and harms nobody', async () => {
+  it("is not trusted in answers to the driver's own queries, and affects no caller", async () => {
     const asked = "SELECT pg_catalog.current_setting('extra_float_digits')";
     const float = { columns: [{ name: 'v', oid: m.OID.float8 }], tag: 'SELECT 1' };
     script.server.statements[text] = (values, isBinary) => ({
@@ -197,7 +197,7 @@ describe('A value that is not what its type says', () => {
     }
   });
 
-  it('is told by its column, also behind rows that can be read', async () => {
+  it('is reported with its column, also after valid rows', async () => {
     const client = await script.connect();
     script.server.statements[text] = () => ({
       columns: [
@@ -239,7 +239,7 @@ describe('A value that is not what its type says', () => {
       });
     }
 
-    it('takes along no value that another server has sent', async () => {
+    it('does not include a value that another server has sent', async () => {
       const servers = [script.server, await ScriptedServer.open(), await ScriptedServer.open()];
       try {
         const pools = servers.map((server) => script.newPool(server.options()));
@@ -257,7 +257,7 @@ describe('A value that is not what its type says', () => {
       }
     });
 
-    it('takes along no value of another query, whatever its place', async () => {
+    it('does not include a value of another query, wherever it is', async () => {
       const pool = script.newPool({ syncGroup: 'off' });
       const good = 'select good json';
       const bad = 'select bad json';
@@ -301,7 +301,7 @@ describe('A value that is not what its type says', () => {
   });
 });
 
-describe('Text that is no UTF-8', () => {
+describe('Text that is not valid UTF-8', () => {
   const script = useScript();
 
   it('is read with U+FFFD, as in Node: names of columns, errors, notices, notifications', async () => {
@@ -333,7 +333,7 @@ describe('Text that is no UTF-8', () => {
     assert.equal(error.detail, READ_AS);
   });
 
-  it('and tags that nobody knows, are passed on', async () => {
+  it('and unknown command tags are passed on', async () => {
     const client = await script.connect();
     const text = 'select something';
     for (const [tag, command] of [
@@ -417,19 +417,19 @@ describe('A column of a real server', () => {
     });
   }
 
-  it('may be one of 1600', async () => {
+  it('may be one of 1,600', async () => {
     const client = await newClient();
     const names = Array.from({ length: 1600 }, (_, index) => NAMES[index] ?? `c${index}`);
     await check(client, { text: select(names) }, names);
   });
 
-  it('may have a type parser that sees the text alone', async () => {
+  it('may have a type parser that gets only the text', async () => {
     const client = await newClient();
     const types = { getTypeParser: () => Number };
     await check(client, { text: select(NAMES), types }, NAMES);
   });
 
-  it('is read in UTF-8 alone: a session in another encoding is closed', async () => {
+  it('is read only in UTF-8: a session in another encoding is closed', async () => {
     for (const text of [
       "set client_encoding to 'latin1'",
       "set names 'sql_ascii'",

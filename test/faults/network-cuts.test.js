@@ -15,7 +15,7 @@ const FEW = IS_LONG ? 150 : 20;
 const AT_ONCE = 8;
 const PATIENCE_MILLIS = 20000;
 
-describe('A dialogue through a bad network', function () {
+describe('A connection through a bad network', function () {
   this.timeout(IS_FULL ? 3600000 : 120000);
 
   const observer = observeServer();
@@ -76,13 +76,13 @@ describe('A dialogue through a bad network', function () {
       });
       afterEach(() => proxy.close());
 
-      it('is the same in pieces of one byte, both ways', async () => {
+      it('gives the same results in pieces of one byte, in both directions', async () => {
         proxy.pieceBytes = 1;
         const { said, ids } = await runOnce(kind, proxy, 'in pieces');
         assertUndisturbed(said, ids);
       });
 
-      it('is the same when each piece is late by chance', async () => {
+      it('gives the same results when pieces are delayed at random', async () => {
         proxy.random = randomFrom();
         proxy.jitterMillis = 5;
         for (const pieceBytes of [7, 100, Infinity]) {
@@ -94,7 +94,7 @@ describe('A dialogue through a bad network', function () {
 
       for (const direction of /** @type {const} */ (['toServer', 'toDriver'])) {
         for (const by of /** @type {const} */ (['FIN', 'RST'])) {
-          it(`tells the truth of each write wherever it is cut by ${by}, ${direction}`, async () => {
+          it(`reports the outcome of each write correctly wherever it is cut by ${by}, ${direction}`, async () => {
             const { said, ids } = await runOnce(kind, proxy, 'uncut');
             assertUndisturbed(said, ids);
             const total = proxy.bytes[direction];

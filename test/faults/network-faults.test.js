@@ -33,8 +33,8 @@ describe('When the network', function () {
 
   const behind = (given) => proxy.options(given);
 
-  describe('falls silent, though connections stay', () => {
-    it('time limits end the wait on a shared connection, and others go on', async () => {
+  describe('falls silent without closing connections,', () => {
+    it('time limits reject queries on a shared connection, and the pool continues', async () => {
       const pool = newPool(behind({ max: 3 }));
       await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0.05)')));
       proxy.hold();
@@ -54,7 +54,7 @@ describe('When the network', function () {
       await until('all are idle', () => pool.idleCount === pool.totalCount);
     });
 
-    it('a signal ends the wait, and its connection is replaced', async () => {
+    it('a signal rejects a query, and its connection is replaced', async () => {
       const pool = newPool(behind({ max: 1 }));
       const pid = pidOf(await pool.query(PID));
       proxy.hold();
@@ -67,7 +67,7 @@ describe('When the network', function () {
       assert.notEqual(pidOf(await pool.query(PID)), pid);
     });
 
-    it('a client whose query is given up is closed, and says so', async () => {
+    it('a client whose query is aborted is closed, with an error event', async () => {
       const client = await newClient(behind());
       proxy.hold();
       const error = await errorOf(client.query({ text: 'select 1', timeoutMillis: 200 }));
@@ -76,7 +76,7 @@ describe('When the network', function () {
       assert.equal((await errorOf(client.query('select 1'))).outcome, 'not-run');
     });
 
-    it('new connections are given up after connectionTimeoutMillis', async () => {
+    it('connect() rejects after connectionTimeoutMillis', async () => {
       proxy.hold();
       const client = new Client(behind({ connectionTimeoutMillis: 200 }));
       assert.equal((await errorOf(client.connect())).code, 'ETIMEDOUT');
@@ -90,7 +90,7 @@ describe('When the network', function () {
     });
   });
 
-  it('resets a connection, what has arrived before counts', async () => {
+  it('resets a connection, answers that have arrived before are used', async () => {
     const ask = async () => {
       const client = await newClient(behind());
       const answer = await client.query("select repeat('x', 10000) as t");
@@ -201,7 +201,7 @@ describe('When the network', function () {
       };
 
       for (const idle of [{ keepalives_idle: 1 }, { keepAliveInitialDelayMillis: 1000 }]) {
-        it(`keepalives find it out on an idle connection: ${Object.keys(idle)}`, async () => {
+        it(`keepalives detect it on an idle connection: ${Object.keys(idle)}`, async () => {
           const { client, lost } = await connect({
             ...idle,
             keepalives_interval: 1,
@@ -218,7 +218,7 @@ describe('When the network', function () {
         });
       }
 
-      it('tcp_user_timeout finds it out while something is in flight', async () => {
+      it('tcp_user_timeout detects it while a query is in flight', async () => {
         const { client } = await connect({ tcp_user_timeout: 500 });
         await mute();
         // Without it the system tries for a quarter of an hour.

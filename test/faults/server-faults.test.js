@@ -147,7 +147,7 @@ describe('When the server', function () {
   for (const [how, end] of Object.entries(ENDS)) {
     describe(`ends a connection by ${how}`, () => {
       for (const kind of /** @type {const} */ (['client', 'pool'])) {
-        it(`100 inserts in flight on a ${kind} are done or unknown, as the table says`, async () => {
+        it(`100 inserts in flight on a ${kind} are committed or unknown, as the table shows`, async () => {
           const one = await open(kind, { syncGroup: 'all' });
           const pid = await pidOf(one);
           const slow = 'insert into written select 50 from pg_sleep(60) returning id';
@@ -170,7 +170,7 @@ describe('When the server', function () {
           await assertGoesOn(kind, one, pid);
         });
 
-        it(`an idle ${kind} is told, and nothing is lost`, async () => {
+        it(`an idle ${kind} emits an error, and no query fails`, async () => {
           const one = await open(kind);
           const pid = await pidOf(one);
           const lost = new Promise((resolve) => {
@@ -184,7 +184,7 @@ describe('When the server', function () {
         });
       }
 
-      it('a transaction in the middle of it is rolled back, and says so', async () => {
+      it('an open transaction is rolled back, and its error says so', async () => {
         const pool = newPool({ max: 1 });
         let pid = 0;
         const failed = errorOf(
@@ -219,7 +219,7 @@ describe('When the server', function () {
     assert.notEqual(await pidOf(await newClient()), pid);
   }
 
-  describe('does not take connections yet (57P03)', () => {
+  describe('does not accept connections yet (57P03)', () => {
     const postmaster = () =>
       fs.readFileSync(path.join(database.dataDirectory, 'postmaster.pid'), 'utf8').split('\n');
     const promote = () => {
@@ -250,7 +250,7 @@ describe('When the server', function () {
       await reobserve();
     }
 
-    it('without a deadline queries fail with that, not run', async () => {
+    it('queries without a time limit fail with that error, not run', async () => {
       await whileStartingUp(async () => {
         const pool = newPool();
         const attempts = [pool.query('select 1'), pool.connect(), newClient()];
@@ -262,7 +262,7 @@ describe('When the server', function () {
       });
     });
 
-    it('with one they wait for it, and all are answered', async () => {
+    it('queries with a time limit wait for the server, and all are answered', async () => {
       const pool = newPool({ max: 3, connectionTimeoutMillis: 30000 });
       await pool.query('select 1');
       let answers;
@@ -276,7 +276,7 @@ describe('When the server', function () {
       await Promise.all(answers);
     });
 
-    it('when the deadline passes, that is told, with the reason', async () => {
+    it('queries whose time limit expires are rejected with the reason', async () => {
       await whileStartingUp(async () => {
         const pool = newPool({ connectionTimeoutMillis: 400 });
         const errors = await Promise.all([pool.query('select 1'), pool.connect()].map(errorOf));
@@ -290,7 +290,7 @@ describe('When the server', function () {
     });
   });
 
-  describe('has no connection left (53300)', () => {
+  describe('has no free connection slot (53300)', () => {
     /** Takes all connections but so many. */
     async function occupy(left) {
       const taken = [];
@@ -313,7 +313,7 @@ describe('When the server', function () {
       return taken;
     }
 
-    it('a pool does with those it has', async () => {
+    it('a pool continues with the connections that it has', async () => {
       await occupy(2);
       const pool = newPool({ max: 10 });
       const answers = Array.from({ length: 60 }, (_, i) =>
@@ -326,7 +326,7 @@ describe('When the server', function () {
       assert.ok(pool.totalCount <= 3, String(pool.totalCount));
     });
 
-    it('a pool without any says so, or waits until its deadline, or until there is one', async () => {
+    it('a pool without a connection rejects, or waits for one until its time limit', async () => {
       const [one] = await occupy(0);
       const error = await errorOf(newPool().query('select 1'));
       assert.ok(error instanceof DatabaseError, String(error));
@@ -343,7 +343,7 @@ describe('When the server', function () {
       await answers;
     });
 
-    it('a pool comes back later each time, one attempt at a time, and not in step', async () => {
+    it('a pool retries with growing, random delays, one attempt at a time', async () => {
       await occupy(0);
       const proxies = await Promise.all([Proxy.open(database.config), Proxy.open(database.config)]);
       try {
@@ -373,8 +373,8 @@ describe('When the server', function () {
     });
   });
 
-  describe('stands still (SIGSTOP)', () => {
-    it('in a backend: time limits reject, and others go on', async () => {
+  describe('is stopped (SIGSTOP)', () => {
+    it('in one backend, time limits reject, and other queries continue', async () => {
       const pool = newPool({ max: 3 });
       await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0.05)')));
       const pid = await pidOf(pool);
@@ -403,7 +403,7 @@ describe('When the server', function () {
       { query_timeout: 300 },
       { signal: true },
     ])) {
-      it(`in the backend of a client: ${Object.keys(given)} rejects, and gives it up`, async () => {
+      it(`in the backend of a client, ${Object.keys(given)} rejects, and the client is closed`, async () => {
         const client = await newClient();
         const pid = await pidOf(client);
         stop(pid);
@@ -417,7 +417,7 @@ describe('When the server', function () {
       });
     }
 
-    it('in the backend of a query with a signal on a pool: it is replaced', async () => {
+    it('in the backend of a query with a signal, the pool replaces the connection', async () => {
       const pool = newPool({ max: 1 });
       const pid = await pidOf(pool);
       stop(pid);
@@ -428,7 +428,7 @@ describe('When the server', function () {
       assert.notEqual(await pidOf(pool), pid);
     });
 
-    it('as a whole, while connections are made: connectionTimeoutMillis rejects', async () => {
+    it('as a whole while connections are being opened, connectionTimeoutMillis rejects', async () => {
       const postmaster = database.pid;
       stop(postmaster);
       const client = new Client({ ...database.config, connectionTimeoutMillis: 300 });

@@ -187,7 +187,7 @@ describe('An error of one statement', function () {
     );
   });
 
-  describe('of what is prepared', () => {
+  describe('of a prepared statement', () => {
     for (const kind of ['client', 'pool']) {
       const open = () => (kind === 'pool' ? newPool({ max: 1 }) : newClient());
 
@@ -200,7 +200,7 @@ describe('An error of one statement', function () {
         return errors;
       }
 
-      it(`comes at most once for a type that is made anew, on a ${kind}`, async () => {
+      it(`comes at most once for a type that was dropped and created again, on a ${kind}`, async () => {
         const one = await open();
         await observer.ask('drop type if exists conduit_test.mood');
         await observer.ask("create type conduit_test.mood as enum ('sad', 'ok')");
@@ -224,7 +224,7 @@ describe('An error of one statement', function () {
       });
     }
 
-    it('is none where search_path changes in the session', async () => {
+    it('does not come when search_path changes in the session', async () => {
       const client = await newClient();
       for (const [schema, columns] of [
         ['one', '1 as a'],
@@ -261,7 +261,7 @@ describe('An error of one statement', function () {
       }
     });
 
-    it('is none under load while columns come and go', async () => {
+    it('does not come under load while columns are added and dropped', async () => {
       const pool = newPool({ max: 3 });
       let running = true;
       let answered = 0;

@@ -94,7 +94,7 @@ describe('npm run bench:report', function () {
       );
   }
 
-  it('makes one file that asks for nothing else and complains about nothing', async () => {
+  it('makes one file that loads nothing else and logs no errors', async () => {
     const { noise } = await open();
     assert.deepEqual(noise, []);
     const html = fs.readFileSync(path.join(folder, 'page.html'), 'utf8');
@@ -102,7 +102,7 @@ describe('npm run bench:report', function () {
     assert.doesNotMatch(html, /<(?:script|img|link|iframe)[^>]*(?:src|href)="(?!data:)/);
   });
 
-  it('says what was measured, where, and how to do it again', async () => {
+  it('says what was measured, where, and how to repeat it', async () => {
     const { page } = await open();
     const text = await page.locator('body').innerText();
     for (const words of [
@@ -125,7 +125,7 @@ describe('npm run bench:report', function () {
     assert.equal(drivers[3][1], `not available: ${FIGURES.drivers[2].error}`);
   });
 
-  it('says in how many cases our driver is the best of the JavaScript ones', async () => {
+  it('says in how many cases pg-conduit is the best of the JavaScript drivers', async () => {
     const { page } = await open();
     assert.deepEqual(await page.locator('ul.claims li').allInnerTexts(), [
       'the least client CPU in 2 of 3 cases',
@@ -134,7 +134,7 @@ describe('npm run bench:report', function () {
     ]);
   });
 
-  it('says how many times better it is, case by case, and colours no limit', async () => {
+  it('says how many times better it is for each case, without colouring the limits', async () => {
     const { page } = await open();
     const caption = 'Client CPU: how many times better pg-conduit is';
     const [head, ...rows] = await readTable(page, caption);
@@ -184,7 +184,7 @@ describe('npm run bench:report', function () {
     ]);
   });
 
-  it('has a table of each line chart, by what grows and by driver', async () => {
+  it('has a table for each line chart, by the growing parameter and by driver', async () => {
     const { page } = await open();
     const rows = await readTable(page, 'Memory, MiB: median (min–max), ratio');
     assert.deepEqual(rows[0], ['idle connections', 'pg-conduit', 'pg', 'postgres', 'c-limit']);
@@ -195,7 +195,7 @@ describe('npm run bench:report', function () {
     assert.equal(rows[1][2], '0.668 (0.614–0.768); 3.50×');
   });
 
-  it('has a table for each group of cases, and one of what they gain', async () => {
+  it('has a table for each group of cases, and one of the gains', async () => {
     const { page } = await open();
     assert.deepEqual(
       await readTable(page, 'Throughput, operations per second: median (min–max), ratio'),
@@ -281,7 +281,7 @@ describe('npm run bench:report', function () {
     for (const step of steps) assert.ok(Math.abs(step - steps[0]) < 3, steps.join());
   });
 
-  it('gives our driver one colour in all plots, and no other driver that one', async () => {
+  it('draws pg-conduit in one colour in all plots, which no other driver has', async () => {
     const { page } = await open();
     const colors = await page.evaluate(() => {
       const probe = document.body.appendChild(document.createElement('p'));
@@ -299,7 +299,7 @@ describe('npm run bench:report', function () {
     assert.deepEqual(colors, [1, 1, 1, 1, 1, 1, 1, 2, 2, 5, 5, 5, 2, 2]);
   });
 
-  it('names what has failed at the top, in the plot and in the table', async () => {
+  it('names failed cases at the top, in the plot and in the table', async () => {
     const { page } = await open();
     const { error } = FIGURES.results.find((result) => result.error);
     const notice = await page.locator('.notice').innerText();
@@ -312,7 +312,7 @@ describe('npm run bench:report', function () {
     assert.equal(await page.locator('.plot text', { hasText: /^failed$/ }).count(), 2);
   });
 
-  it('shows texts of the figures as texts, whatever they are', async () => {
+  it('escapes texts of the figures', async () => {
     const { page, noise } = await open();
     assert.equal(await page.evaluate(() => globalThis.harmed), undefined);
     assert.equal(await page.locator('img, b').count(), 0);
@@ -335,7 +335,7 @@ describe('npm run bench:report', function () {
     });
   }
 
-  it('draws the plots anew when its width changes', async () => {
+  it('redraws the plots when its width changes', async () => {
     const { page, noise } = await open();
     await page.setViewportSize({ width: 400, height: 800 });
     await page.waitForFunction(() =>
@@ -346,7 +346,7 @@ describe('npm run bench:report', function () {
     assert.deepEqual(noise, []);
   });
 
-  it('is dark where the reader wants it dark, and white on paper all the same', async () => {
+  it('is dark when the reader prefers that, and white on paper', async () => {
     const { page } = await open({ colorScheme: 'dark' });
     /** @returns {Promise<number[]>} from 0, black, to 255, white */
     const readBrightness = () =>
@@ -365,7 +365,7 @@ describe('npm run bench:report', function () {
     assert.ok(paper > 250 && ink < 80 && print < 80, [paper, ink, print].join());
   });
 
-  it('can be read with the keyboard and by its headings', async () => {
+  it('can be used with the keyboard and by its headings', async () => {
     const { page } = await open({ viewport: { width: 360, height: 800 } });
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -418,7 +418,7 @@ describe('npm run bench:report', function () {
     assert.ok(fs.existsSync(stdout.trim()));
   });
 
-  it('names the file that it cannot use', async () => {
+  it('names a file that it cannot use', async () => {
     fs.writeFileSync(path.join(folder, 'broken.json'), '{');
     writeFigures('other.json', { results: [] });
     for (const [file, reason] of [
@@ -432,7 +432,7 @@ describe('npm run bench:report', function () {
     }
   });
 
-  it('explains its options when it gets one that it does not know', async () => {
+  it('explains its options when it gets an unknown one', async () => {
     const { code, stderr } = await make(['--ouput', 'page.html']);
     assert.equal(code, 2);
     assert.match(stderr, /--ouput[^]*--output FILE/);

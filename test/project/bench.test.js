@@ -125,7 +125,7 @@ describe('npm run bench', function () {
     assert.equal(rows[0].name, null);
   });
 
-  it('goes on with the others when a driver cannot be loaded, is wrong, hangs or crashes', async () => {
+  it('continues with the other drivers when one cannot be loaded, is wrong, hangs or crashes', async () => {
     const args = '--quick --rounds 1 --workload w3 --drivers pg-conduit,pg-native,postgres';
     const run = start([...args.split(' '), '--json', 'figures.json'], {
       NODE_OPTIONS: `--require ${JSON.stringify(BREAK)}`,
@@ -150,7 +150,7 @@ describe('npm run bench', function () {
     for (const result of ours) assert.ok(result.perSecond.median > 0, result.error);
   });
 
-  it('warms up for as long as a driver needs to answer, however short a warm-up is meant to be', async () => {
+  it('warms up until a driver answers, however short the warm-up is set', async () => {
     child = fork(SLOW, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     let errors = '';
     child.stderr.on('data', (chunk) => (errors += chunk));
@@ -158,7 +158,7 @@ describe('npm run bench', function () {
     assert.ok(measurement?.operations >= 64, errors);
   });
 
-  it('ends soon when it is told to, without figures and without a trace', async () => {
+  it('ends soon on a signal, without figures and leaving nothing behind', async () => {
     const run = start(['--workload', 'w6', '--drivers', 'pg-conduit', '--json', 'figures.json']);
     const client = await newClient();
     for (let isMeasuring = false; !isMeasuring;) {
@@ -198,7 +198,7 @@ describe('npm run bench', function () {
     });
   }
 
-  describe('the relay that is between the tools and the server', () => {
+  describe('the relay between the tools and the server', () => {
     /** @type {net.Server} */
     let server;
     /** @type {Awaited<ReturnType<typeof startRelay>> | undefined} */
@@ -225,7 +225,7 @@ describe('npm run bench', function () {
       return socket;
     }
 
-    it('keeps what passes for its delay, in both directions, and tells how busy and late it was', async () => {
+    it('delays data in both directions, and reports how busy and late it was', async () => {
       const socket = await connect((peer) => peer.pipe(peer), 20);
       const sentAt = performance.now();
       socket.write('x');
@@ -240,7 +240,7 @@ describe('npm run bench', function () {
       assert.ok(report.lateMillis >= 0 && report.busiestPart <= 1, JSON.stringify(report));
     });
 
-    it('loses nothing when one side reads slowly, and passes the end on behind the last byte', async () => {
+    it('loses nothing when one side reads slowly, and passes on the end after the last byte', async () => {
       const sent = randomBytes(20_000_000);
       const socket = await connect((peer) => peer.end(sent), 1);
       await delay(50);
@@ -250,7 +250,7 @@ describe('npm run bench', function () {
       socket.end();
     });
 
-    it('ends the one side when the other is gone', async () => {
+    it('closes one side when the other is gone', async () => {
       const socket = await connect((peer) => peer.on('error', () => {}).resetAndDestroy(), 1);
       socket.on('error', () => {}).resume();
       await once(socket, 'end');
@@ -280,7 +280,7 @@ describe('npm run bench', function () {
       return { workload: 'w', case: 'a case', driver, measurements, ...(error && { error }) };
     }
 
-    it('gives medians and ranges of what one row costs, of odd and of even numbers', () => {
+    it('returns medians and ranges of the cost of a row, of odd and even numbers of rounds', () => {
       const [odd, even] = summarize(
         [
           samples('pg', [measurement(7, 100), measurement(5, 300), measurement(9, 200)]),
@@ -295,7 +295,7 @@ describe('npm run bench', function () {
       assert.deepEqual(even.perSecond, { median: 150, min: 100, max: 200 });
     });
 
-    it('gives ratios that are above 1 where our driver is better', () => {
+    it('returns ratios above 1 where pg-conduit is better', () => {
       const [ours, worse, better] = summarize(
         [
           samples('pg-conduit', [measurement(4, 1000, 50)]),
@@ -314,7 +314,7 @@ describe('npm run bench', function () {
       assert.deepEqual(ratios(better), [0.25, 0.5, 0.5]);
     });
 
-    it('gives a failed case no figures, even if a round before succeeded', () => {
+    it('returns no figures for a failed case, even if an earlier round succeeded', () => {
       const [ours, failed] = summarize(
         [
           samples('pg-conduit', [measurement(4, 1000)]),
@@ -329,7 +329,7 @@ describe('npm run bench', function () {
       assert.equal(ours.cpuRatio, 1);
     });
 
-    it('gives no ratios where our driver has failed', () => {
+    it('returns no ratios where pg-conduit has failed', () => {
       const [, other] = summarize(
         [samples('pg-conduit', [], 'it broke'), samples('pg', [measurement(8, 250)])],
         WORKLOADS,

@@ -16,7 +16,7 @@ const { cannotRun } = require('../support/cannot-run');
 const ROOT = path.join(__dirname, '..', '..');
 
 describe('the libpq in deps/', () => {
-  it('is the version that the lock file pins, and no file of it was changed', () => {
+  it('is the version that the lock file pins, and none of its files was changed', () => {
     const { sources, ...lock } = readStamp();
     assert.deepEqual(lock, readLock());
     assert.equal(digestSources(), sources);
@@ -58,7 +58,7 @@ describe('a build in a checkout', () => {
     return spawnSync(process.execPath, args, { ...options, encoding: 'utf8' });
   }
 
-  it('says everything that is missing in one line, with one command, before it compiles', function () {
+  it('lists all that is missing in one line, with one command, before it compiles', function () {
     if (process.platform === 'win32') cannotRun(this, 'node-gyp finds Visual Studio by itself');
     const missing = { CC: 'no-cc', CXX: 'no-cxx', MAKE: 'no-make', CARGO: 'no-cargo' };
     const { status, stdout, stderr } = build(missing);
@@ -70,7 +70,7 @@ describe('a build in a checkout', () => {
     );
   });
 
-  it('without the sources of libpq says how they come back, and takes no other libpq by itself', () => {
+  it('without the sources of libpq says how to restore them, and uses no other libpq', () => {
     const sources = path.join(folder, 'deps', 'libpq');
     fs.renameSync(sources, `${sources}-away`);
     const { status, stderr } = build({ CARGO: 'no-cargo' });
@@ -82,7 +82,7 @@ describe('a build in a checkout', () => {
   });
 });
 
-describe('a checkout in which nobody has run `npm install`', () => {
+describe('a checkout without `npm install`', () => {
   const HEAD = /^pg-conduit: .+ is a checkout, and its packages are not installed: /;
   /** @type {string} */
   let folder;
@@ -110,7 +110,7 @@ describe('a checkout in which nobody has run `npm install`', () => {
     ['`npx pg-conduit build`', ['bin/pg-conduit.js', 'build']],
     ['`npm run build:release`', ['scripts/build.js']],
   ]) {
-    it(`says to ${what} that \`npm install\` is to be run, and where`, () => {
+    it(`tells ${what} to run \`npm install\`, and where`, () => {
       const stderr = run(...args);
       assert.match(stderr, HEAD);
       assert.ok(stderr.includes(fs.realpathSync(folder)));
@@ -118,7 +118,7 @@ describe('a checkout in which nobody has run `npm install`', () => {
     });
   }
 
-  it('with its packages and no binary names the command of a checkout', () => {
+  it('with its packages but no binary names the command that builds it', () => {
     const packages = path.join(folder, 'node_modules');
     fs.symlinkSync(path.join(ROOT, 'node_modules'), packages, 'junction');
     const stderr = run('-e', "require('.')");
@@ -135,7 +135,7 @@ describe('the command that installs what is missing', () => {
   const on = (osRelease, tools, isRoot = true) =>
     installCommand(tools, { platform: 'linux', osRelease, isRoot });
 
-  it('is that of the distribution, and names no package twice', () => {
+  it('is the one of the distribution, and names no package twice', () => {
     const all = ['c', 'c++', 'make', 'python'];
     assert.equal(on('ID=debian\n', all), '`apt-get install -y gcc g++ make python3`');
     assert.equal(on('ID=alpine\n', all), '`apk add build-base python3`');
@@ -143,26 +143,26 @@ describe('the command that installs what is missing', () => {
     assert.equal(on('ID=arch\n', ['c', 'c++']), '`pacman -S --needed gcc`');
   });
 
-  it('knows a distribution by the one that it is like', () => {
+  it('recognizes a distribution by the one that it is derived from', () => {
     const mint = 'NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n';
     assert.equal(on(mint, ['make']), '`apt-get install -y make`');
     const rocky = 'ID="rocky"\nID_LIKE="rhel centos fedora"\n';
     assert.equal(on(rocky, ['make']), '`dnf install -y make`');
   });
 
-  it('asks for root where one is not', () => {
+  it('uses sudo unless the user is root', () => {
     assert.equal(on('ID=debian\n', ['make'], false), '`sudo apt-get install -y make`');
   });
 
-  it('names all that are known where the distribution is not', () => {
+  it('lists all known ones for an unknown distribution', () => {
     assert.match(on('', ['make']), /`apt-get install -y make`, or `dnf install -y make`, or `apk /);
     const mac = installCommand(['make'], { platform: 'darwin' });
     assert.equal(mac, '`xcode-select --install`');
   });
 });
 
-describe('what an installed libpq lacks', () => {
-  it('is said of each, and more of those before 17', () => {
+describe('an installed libpq', () => {
+  it('has its missing features listed, more of them before version 17', () => {
     assert.match(shortcomings('18.1'), /^it has no limit for the iterations of SCRAM, /);
     assert.match(shortcomings('15.18'), /^each Sync is a write of its own, .+SCRAM/);
   });

@@ -41,7 +41,7 @@ describe('a test that cannot run on this machine', () => {
     return { status, stdout };
   }
 
-  it('is told in one line after the summary, with its reason', () => {
+  it('is listed in one line after the summary, with its reason', () => {
     const { status, stdout } = runTests(`
       describe('a suite', () => {
         it('runs', () => {});
@@ -54,7 +54,7 @@ describe('a test that cannot run on this machine', () => {
     assert.deepEqual(others, []);
   });
 
-  it('is counted with all of its suite when a hook finds out', () => {
+  it('is counted with all of its suite when a hook skips it', () => {
     const { status, stdout } = runTests(`
       describe('a suite', () => {
         before(function () { cannotRun(this, 'no root'); });
@@ -73,7 +73,7 @@ describe('a test that cannot run on this machine', () => {
     assert.match(stdout, /1 failing/);
   });
 
-  it('is told of in the same place when the tests run in other processes', () => {
+  it('is listed in the same place when the tests run in several processes', () => {
     const { status, stdout } = runTests(
       `it('asks for IPv6', function () { cannotRun(this, 'no IPv6'); });`,
       ['--parallel', '--jobs', '2'],
@@ -82,7 +82,7 @@ describe('a test that cannot run on this machine', () => {
     assert.match(stdout, /1 pending\s+1 test could not run here: no IPv6 \(asks for IPv6\)\s*$/);
   });
 
-  it('is not told of where all run', () => {
+  it('is not mentioned when all tests run', () => {
     const { status, stdout } = runTests(`it('runs', () => {});`);
     assert.equal(status, 0);
     assert.doesNotMatch(stdout, /could not run/);

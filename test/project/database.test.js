@@ -130,7 +130,7 @@ describe('startDatabase', function () {
   });
 
   describe('with a server of its own', () => {
-    it('answers on a unix socket, by config and by connection string', async () => {
+    it('answers on a Unix socket, by config and by connection string', async () => {
       const database = await start({ own: true });
       assert.equal(database.config.host, database.socketDirectory);
       const [version] = await ask(database.config, 'show server_version');
@@ -147,7 +147,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(database.config, 'show listen_addresses'), ['']);
     });
 
-    it('leaves neither process nor folder behind after stop, which may be called twice', async () => {
+    it('leaves no process and no folder after stop(), which may be called twice', async () => {
       const database = await start({ own: true });
       assert.ok(isRunning(database.pid));
       await Promise.all([database.stop(), database.stop()]);
@@ -186,7 +186,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(onSocket, 'select inet_server_port()'), [null]);
     });
 
-    it('speaks TLS with the certificate it is given', async () => {
+    it('uses TLS with the given certificate', async () => {
       const folder = makeFolder();
       const tls = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') };
       const subject = ['-subj', '/CN=localhost', '-days', '1'];
@@ -218,7 +218,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
     });
 
-    it('begins with a copy of another one where it is told to, and has its data where it is told to', async () => {
+    it('begins with a copy of a given cluster, and keeps its data in a given folder', async () => {
       delete process.env.PG_CONDUIT_TEST_CLUSTERS;
       delete process.env.PG_CONDUIT_TEST_MEMORY;
       const first = await start({ own: true, keepsCluster: true });
@@ -258,7 +258,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
     });
 
-    it('tells what the server said when it does not start, and leaves no folder', async () => {
+    it('reports the messages of a server that does not start, and leaves no folder', async () => {
       const folder = makeFolder();
       fs.chmodSync(folder, 0o755);
       process.env.TMPDIR = process.env.PG_CONDUIT_TEST_MEMORY = folder;
@@ -277,7 +277,7 @@ describe('startDatabase', function () {
       await assertGone(database);
     });
 
-    it('does so after a SIGKILL in the middle of the start', async () => {
+    it('stops the server and removes the folder after a SIGKILL in the middle of the start', async () => {
       const folder = makeFolder();
       fs.chmodSync(folder, 0o755);
       const code = `require(${JSON.stringify(path.join(SCRIPTS, 'database.js'))})
@@ -292,19 +292,19 @@ describe('startDatabase', function () {
       assert.deepEqual(fs.readdirSync(folder), []);
     });
 
-    it('does so after an uncaught exception', async () => {
+    it('stops the server and removes the folder after an uncaught exception', async () => {
       const { database } = await startInChild('setTimeout(() => { throw new Error(); }, 50);');
       await assertGone(database);
     });
 
-    it('does not keep a parent alive that forgot to stop it', async () => {
+    it('does not keep a parent alive that did not stop it', async () => {
       const { child, database } = await startInChild('');
       if (child.exitCode === null) await once(child, 'exit');
       assert.equal(child.exitCode, 0);
       await assertGone(database);
     });
 
-    it('leaves it to a parent that handles Ctrl-C when the server stops', async () => {
+    it('lets a parent that handles Ctrl-C decide when the server stops', async () => {
       const { child, database } = await startInChild(
         `process.on('SIGINT', () => console.log('heard')); process.stdin.on('data', () => process.exit());`,
       );
@@ -321,7 +321,7 @@ describe('startDatabase', function () {
       for (const name of ENVIRONMENT) delete process.env[name];
     });
 
-    it('takes none that is there for other programs, since tables are made and dropped in it', async () => {
+    it('uses none that is configured for other programs, since tests create and drop tables', async () => {
       Object.assign(process.env, {
         DATABASE_URL: 'postgresql://ann@db.invalid/shop',
         PGHOST: 'db.invalid',
@@ -337,7 +337,7 @@ describe('startDatabase', function () {
       assert.match(database.place, /PG_CONDUIT_DATABASE_URL would name another one$/);
     });
 
-    it('uses PG_CONDUIT_DATABASE_URL as it is, and tells its place without the password', async () => {
+    it('uses PG_CONDUIT_DATABASE_URL unchanged, and names its host without the password', async () => {
       const url = 'postgresql://ann:p%40ss@db.example:6000/shop?sslmode=require';
       process.env.PG_CONDUIT_DATABASE_URL = url;
       const database = await start();
@@ -365,7 +365,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
     });
 
-    it('uses PGHOST and its kin for what the URL leaves out, and keeps the password out of it', async () => {
+    it('uses PGHOST and the other PG* variables for what the URL omits, and does not show the password', async () => {
       const server = await start({ own: true });
       process.env.PG_CONDUIT_DATABASE_URL = 'postgresql://';
       process.env.PGHOST = server.config.host;
@@ -379,7 +379,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask({ connectionString }, 'select current_database()'), ['postgres']);
     });
 
-    it('says how to write a PG_CONDUIT_DATABASE_URL that is none', async () => {
+    it('explains how to write an invalid PG_CONDUIT_DATABASE_URL', async () => {
       process.env.PG_CONDUIT_DATABASE_URL = 'host=db';
       await assert.rejects(startDatabase(), {
         message: /^PG_CONDUIT_DATABASE_URL is not a URL.*postgresql:/,
@@ -397,7 +397,7 @@ describe('startDatabase', function () {
       });
     });
 
-    it('refuses a PG_CONDUIT_TEST_SERVER it does not know', async () => {
+    it('refuses an unknown PG_CONDUIT_TEST_SERVER', async () => {
       process.env.PG_CONDUIT_TEST_SERVER = 'docker';
       await assert.rejects(startDatabase(), { message: /"docker".*"installed" or "embedded"/ });
       process.env.PG_CONDUIT_TEST_SERVER = os.tmpdir();
@@ -419,7 +419,7 @@ describe('startDatabase', function () {
       assert.ok(version.startsWith(database.version));
     });
 
-    it('runs it from a folder that only root may enter, and makes its missing links', async function () {
+    it('runs it from a folder that only root may enter, and creates its missing links', async function () {
       if (process.getuid?.() !== 0) {
         cannotRun(this, 'only root has to run a server as another user');
       }
@@ -434,7 +434,7 @@ describe('startDatabase', function () {
       assert.deepEqual(await ask(database.config, 'select 1'), [1]);
     });
 
-    it('makes the missing links in place where it can', async () => {
+    it('creates the missing links in place if it can', async () => {
       const copy = copyScripts();
       const checkout = path.dirname(copy);
       const target = copyEmbedded(checkout);

@@ -64,7 +64,7 @@ describe('the documentation', function () {
   after(() => project.remove());
   afterEach(killAll);
 
-  it('has links that lead somewhere', async () => {
+  it('has no broken links', async () => {
     // A module of the other kind, which the oldest Node.js cannot require.
     const { default: Slugger } = await import('github-slugger');
     const broken = [];
@@ -81,7 +81,7 @@ describe('the documentation', function () {
     assert.deepEqual(broken, []);
   });
 
-  it('tells how to install what is there: before a release from a file, after it from the registry', () => {
+  it('says how to install it: from a file before a release, from the registry afterwards', () => {
     for (const page of PAGES_OF_INSTALLING) {
       const text = read(page);
       assert.equal(text, fill(text), `${page}: run \`node scripts/install-docs.js\``);
@@ -100,7 +100,7 @@ describe('the documentation', function () {
     );
   });
 
-  it('has pictures and links on its first page that npm shows, too', () => {
+  it('has pictures and links in README.md that also work on npm', () => {
     const text = prose('README.md');
     // npm resolves what is relative in Markdown against the repository, and in HTML not all of it.
     assert.doesNotMatch(text, /<(?:picture|source|img|a)\b|\bsrcset=/);
@@ -113,7 +113,7 @@ describe('the documentation', function () {
     );
   });
 
-  it('begins with a program that runs in an empty file, also where npm init has been', async () => {
+  it('begins with a program that runs in an empty folder, also after npm init', async () => {
     const [{ code }] = blocks('README.md', 'js');
     for (const described of [{}, { type: 'commonjs' }]) {
       project.write('package.json', JSON.stringify(described));
@@ -122,7 +122,7 @@ describe('the documentation', function () {
     fs.rmSync(path.join(project.folder, 'package.json'));
   });
 
-  it('has an index that leads to every page', () => {
+  it('has an index that links to every page', () => {
     const index = read('docs/README.md') + read('examples/README.md');
     for (const page of files('docs', '.md')) {
       if (page === 'docs/README.md' || page.startsWith('docs/api/')) continue;
@@ -130,7 +130,7 @@ describe('the documentation', function () {
     }
   });
 
-  it('has drawings that can be read aloud, and in the dark', () => {
+  it('has drawings with descriptions and with dark colours', () => {
     const drawings = files('docs/images', '.svg');
     assert.ok(drawings.length > 0);
     const text = [...PAGES, 'CONTRIBUTING.md'].map(read).join();
@@ -145,7 +145,7 @@ describe('the documentation', function () {
     }
   });
 
-  it('names no npm script and no file to run that is not there', () => {
+  it('names only npm scripts and programs that exist', () => {
     for (const page of PAGES) {
       const text = read(page);
       for (const [, name] of text.matchAll(/\bnpm run (?:--?\w+ )*([\w:-]+)/g)) {
@@ -162,7 +162,7 @@ describe('the documentation', function () {
     }
   });
 
-  it('has TypeScript that compiles, against the types of the package', () => {
+  it('has TypeScript that compiles with the types of the package', () => {
     project.addPackage('@types/node');
     const names = PAGES.flatMap((page) =>
       blocks(page, 'ts').map(({ code, line }) =>
@@ -193,7 +193,7 @@ describe('the documentation', function () {
     );
   });
 
-  it('quotes messages that exist', () => {
+  it('quotes only messages that exist', () => {
     const refusals = REFUSED.map((text) => classifyStatement(text).refusal);
     // Texts that are put together of several literals are one here.
     const source = [...files('lib', '.js').map(read), read('scripts/build.js'), ...refusals]
@@ -226,7 +226,7 @@ describe('the documentation', function () {
       const file = nameOfBlock(page, line, extension);
 
       if (code.includes('server.listen(')) {
-        it(`${page}:${line} serves, and ends when it is told to`, async () => {
+        it(`${page}:${line} serves requests, and ends on a signal`, async () => {
           const program = project.start(file, code);
           const [port] = await program.printed(/\d+(?=\s)/);
           const responses = await Promise.all(

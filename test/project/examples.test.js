@@ -74,7 +74,7 @@ describe('examples', function () {
     assert.deepEqual(schemas, []);
   }
 
-  it('express: transfers all of it or nothing, and tells what is wrong', async () => {
+  it('express: transfers all of an amount or nothing, and reports what is wrong', async () => {
     await serve('express/server.js');
     const transfer = (from, to, amount) => ask('POST', '/transfers', { from, to, amount });
     assert.equal((await transfer('ada', 'grace', 60))[0], 201);
@@ -92,7 +92,7 @@ describe('examples', function () {
     await stop('conduit_express');
   });
 
-  it('fastify: lists and adds books, and checks what it is given', async () => {
+  it('fastify: lists and adds books, and validates them', async () => {
     await serve('fastify/server.js');
     const [, { total, books }] = await ask('GET', '/books?from=1950');
     assert.equal(total, 2);
@@ -109,7 +109,7 @@ describe('examples', function () {
     await stop('conduit_fastify');
   });
 
-  it('nextjs-handler: has one pool, whatever is loaded anew', async () => {
+  it('nextjs-handler: has one pool, whichever modules are reloaded', async () => {
     await serve('nextjs-handler/server.js');
     for (let i = 1; i <= 20; ++i) {
       assert.deepEqual(await ask('POST', '/api/notes', { body: `${i}` }), [
@@ -128,7 +128,7 @@ describe('examples', function () {
     await stop('conduit_nextjs');
   });
 
-  it('worker-threads: computes in other threads, and serves meanwhile', async () => {
+  it('worker-threads: computes in other threads, and serves requests meanwhile', async () => {
     await serve('worker-threads/server.js');
     const [first, second, [, count]] = await Promise.all([
       ask('GET', '/statistics?sensor=0'),
@@ -144,7 +144,7 @@ describe('examples', function () {
     await stop('conduit_threads');
   });
 
-  it('cluster: its processes share a port, have two connections each, and one that dies is replaced', async () => {
+  it('cluster: processes share a port, have two connections each, and are replaced when they die', async () => {
     await serve('cluster/server.js');
     const [, processes] = await program.printed(/in (\d+) processes/);
     const visits = await Promise.all(Array.from({ length: 100 }, () => ask('GET', '/')));
@@ -167,7 +167,7 @@ describe('examples', function () {
     await stop('conduit_cluster');
   });
 
-  describe('print what to try, which works as it stands', () => {
+  describe('print commands to try, which work as printed', () => {
     for (const [file, schema, answers] of [
       [
         'express/server.js',
@@ -232,7 +232,7 @@ describe('examples', function () {
       return run(['csv-import/import.js', file, 'loaded'], env);
     }
 
-    it('loads a file into a table of its columns', async () => {
+    it('loads a file into a table with its columns', async () => {
       const output = await load('id, the note\n1,"a, b"\n2,\n').toEnd();
       assert.match(output, /2 rows into "loaded" in [\d.]+ s/);
       const rows = await observer.ask(`select * from ${SCHEMA}.loaded order by id`);
@@ -242,7 +242,7 @@ describe('examples', function () {
       ]);
     });
 
-    it('tells the line that is wrong, and keeps nothing', async () => {
+    it('reports the invalid line, and commits nothing', async () => {
       const failed = load('id,note\n1,a\n2,b,c\n');
       const [exitCode] = await failed.closed;
       assert.equal(exitCode, 1);
@@ -252,7 +252,7 @@ describe('examples', function () {
       ]);
     });
 
-    it('keeps nothing when it is told to end in the middle', async () => {
+    it('commits nothing when it is interrupted', async () => {
       const stopped = load(`id,note\n${'1,a\n'.repeat(10_000_000)}`);
       await until('it copies', async () => {
         const copies = await observer.ask(
@@ -298,7 +298,7 @@ describe('examples', function () {
       }
     }
 
-    it('brings each message once to everybody, also what one has missed', async () => {
+    it('sends each message once to every reader, also those that a reader has missed', async () => {
       await serve('server-sent-events/server.js');
       const send = (body) => fetch(`${url}/messages`, { method: 'POST', body });
       assert.match(await (await fetch(url)).text(), /EventSource/);

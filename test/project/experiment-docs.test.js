@@ -58,7 +58,7 @@ describe('npm run docs:figures', () => {
   const all = EXPERIMENTS.map(madeUpFigures);
 
   for (const file of PAGES) {
-    it(`finds what each mark of ${path.basename(file)} names, and the page has all rows`, () => {
+    it(`finds the figures for each mark of ${path.basename(file)}, and the page has all rows`, () => {
       const page = fs.readFileSync(file, 'utf8');
       const filled = fill(page, all);
       const marks = page.match(MARK) ?? [];
@@ -80,7 +80,7 @@ describe('npm run docs:figures', () => {
     }
   });
 
-  it('writes the median with the range, ours in bold, and leaves out what was not run', () => {
+  it('writes the median with the range, pg-conduit in bold, and omits what was not run', () => {
     const [start, end] = [
       '<!-- figures costs/opening "one connection": time -->',
       '<!-- end of figures -->',
@@ -93,7 +93,7 @@ describe('npm run docs:figures', () => {
     assert.equal(fill(page, []), page);
   });
 
-  it('refuses a mark that names nothing', () => {
+  it('refuses a mark for unknown figures', () => {
     const end = '\n<!-- end of figures -->';
     for (const [mark, message] of [
       ['<!-- figures teleport/calm: time -->', /There is no experiment teleport/],
@@ -152,7 +152,7 @@ describe('npm run docs:figures', () => {
       [1.04, 1.99, '**1.0x** the queries/s, **51 %** of the CPU'],
       [0.99, 0.9, '**0.9x** the queries/s, **112 %** of the CPU'],
     ]) {
-      it(`says ${text} of ${throughputRatio} and ${cpuRatio}: never more than was measured`, () => {
+      it(`says ${text} for ${throughputRatio} and ${cpuRatio}: never more than was measured`, () => {
         const filled = fillFactors(page, [madeUpRun({ throughputRatio, cpuRatio })]);
         assert.ok(filled.includes(`| 256 callers, one connection | ${text} | ${text} |`), filled);
         assert.ok(
@@ -166,7 +166,7 @@ describe('npm run docs:figures', () => {
       });
     }
 
-    it('tells who has failed, and leaves a table alone of which a row was not run', () => {
+    it('names failed drivers, and does not change a table of which a row was not run', () => {
       const failed = fillFactors(page, [madeUpRun({ error: 'it broke' })]);
       assert.match(failed, /\| failed: it broke \| failed: it broke \|/);
       const run = madeUpRun({ throughputRatio: 1, cpuRatio: 1 });
@@ -178,7 +178,7 @@ describe('npm run docs:figures', () => {
     });
   });
 
-  describe('for the tables of what tools gain', () => {
+  describe('for the tables of the gains of tools', () => {
     const page = 'before\n<!-- tools away -->\nold\n<!-- end of tools -->\nafter';
     const { id, cases } = WORKLOADS.find((workload) => workload.id === 'w8');
 
@@ -203,7 +203,7 @@ describe('npm run docs:figures', () => {
       };
     }
 
-    it('has a mark for each place on a page, and fills those', () => {
+    it('has a mark for each place on a page, and fills it', () => {
       const text = OF_TOOLS.map((file) => fs.readFileSync(file, 'utf8')).join('');
       for (const place of PLACES) assert.ok(text.includes(`<!-- tools ${place} -->`), place);
       const filled = fillToolFactors(text, [madeUpRun({ throughputRatio: 1, cpuRatio: 1 })]);
@@ -211,7 +211,7 @@ describe('npm run docs:figures', () => {
       assert.equal(fillToolFactors(filled, []), filled);
     });
 
-    it('has a row for each tool, with what it gains at least, and the connections', () => {
+    it('has a row for each tool, with its minimal gain and the connections', () => {
       const filled = fillToolFactors(page, [madeUpRun({ throughputRatio: 11.9, cpuRatio: 1.99 })]);
       const rows = filled.split('\n').filter((line) => line.startsWith('| '));
       assert.equal(rows.length, 2 + new Set(cases.map(({ tool }) => tool)).size);
@@ -225,7 +225,7 @@ describe('npm run docs:figures', () => {
       assert.match(filled, /^before\n[^]*\nafter$/);
     });
 
-    it('tells what has failed, and leaves a table alone of which a row was not run', () => {
+    it('names what has failed, and does not change a table of which a row was not run', () => {
       assert.match(
         fillToolFactors(page, [madeUpRun({ error: 'it broke' })]),
         /\| slonik \| failed: it broke \|/,

@@ -95,7 +95,7 @@ describe('npm run bench:experiments', function () {
   }
 
   for (const experiment of CHOSEN) {
-    it(`runs every arm of ${experiment.id}, with right answers, and leaves no table behind`, async () => {
+    it(`runs every arm of ${experiment.id}, with correct answers, and leaves no table behind`, async () => {
       const { file, args, output } = await runTiny(experiment);
       assert.ok(output.startsWith(experiment.title), output);
       const { experiments } = JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8'));
@@ -161,7 +161,7 @@ describe('npm run bench:experiments', function () {
   }
 
   for (const fleet of CHOSEN.filter(({ id }) => id === 'fleet')) {
-    it('counts the connections that a fleet has, and what they hold at the server', async () => {
+    it('counts the connections of a fleet, and their memory at the server', async () => {
       const { file } = await runTiny(fleet);
       const json = fs.readFileSync(path.join(folder, file), 'utf8');
       const [{ results }] = JSON.parse(json).experiments;
@@ -177,7 +177,7 @@ describe('npm run bench:experiments', function () {
     });
   }
 
-  it('has its figures on the report page, with what has been published', async () => {
+  it('has its figures on the report page, with those that were published', async () => {
     const files = [];
     for (const experiment of CHOSEN) files.push((await runTiny(experiment)).file);
     const made = await run('page/make.js', [...files, '--output', 'page.html']);

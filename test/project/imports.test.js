@@ -11,7 +11,7 @@ const path = require('node:path');
 const ROOT = path.join(__dirname, '..', '..');
 const LINT = path.join(ROOT, 'scripts', 'lint-imports.js');
 
-describe('What lib/ imports', function () {
+describe('The imports of lib/', function () {
   this.timeout(120_000);
 
   /** @type {string} */
@@ -27,7 +27,7 @@ describe('What lib/ imports', function () {
   /** @param {string} file @param {string} text */
   const plant = (file, text) => fs.appendFileSync(path.join(folder, 'lib', file), `${text}\n`);
 
-  it('goes downward, through doors, and in no circle: what does not fails the check', () => {
+  it('go downward, through doors, and in no cycle, and others fail the check', () => {
     plant('query/deadline.js', "/** @typedef {import('../client').Client} Client */");
     plant('rows/result.js', "require('../pool');");
     plant('client.js', "require('./pool');");

@@ -10,7 +10,7 @@ const path = require('node:path');
 
 const SCRIPT = path.join(__dirname, '..', '..', 'scripts', 'install-once.js');
 
-describe('what only some scripts need', () => {
+describe('a dependency of only some scripts', () => {
   /** @type {string} */
   let folder;
 
@@ -34,7 +34,7 @@ describe('what only some scripts need', () => {
   });
   after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
-  it('is installed once, and told with what it is for', () => {
+  it('is installed once, with a message that says what it is for', () => {
     const run = () => spawnSync(process.execPath, [SCRIPT, folder], { encoding: 'utf8' });
     const first = run();
     assert.equal(first.status, 0, first.stderr);

@@ -111,7 +111,7 @@ describe('the live page', function () {
   }
 
   describe('under load', () => {
-    it('shows figures that move and can be true, and rests when the load ends', async () => {
+    it('shows changing and plausible figures, and returns to zero when the load ends', async () => {
       const { page, noise } = await open();
       const seen = [];
       await underLoad(async () => {
@@ -169,7 +169,7 @@ describe('the live page', function () {
       assert.deepEqual(noise, []);
     });
 
-    it('has a button that begins a load, and tells how it goes and went', async () => {
+    it('has a button that starts a load, and shows its progress and result', async () => {
       const { page, noise } = await open();
       await page.getByText('No load is running.').waitFor();
       assert.ok((await page.locator('#load-text').innerText()).includes(`${url}/db`));
@@ -194,7 +194,7 @@ describe('the live page', function () {
       assert.deepEqual(noise, []);
     });
 
-    it('tells after a load what pg and pg-conduit have made of it, and draws that', async () => {
+    it('shows after a load the results of pg and pg-conduit, with a plot', async () => {
       await server.idle();
       const { page, noise } = await open();
       await page.getByRole('button', { name: 'Run load' }).click();
@@ -235,7 +235,7 @@ describe('the live page', function () {
       assert.deepEqual(noise, []);
     });
 
-    it('draws what it tells', async () => {
+    it('draws the figures that it shows', async () => {
       const { page } = await open();
       await inUse(async () => {
         while ((await readLines(page)).includes(0)) await delay(50);
@@ -243,7 +243,7 @@ describe('the live page', function () {
       assert.equal((await readLines(page)).length, 7);
     });
 
-    it('tells of the moment that the pointer is at, and of now when it has left', async () => {
+    it('shows the figures of the moment under the pointer, and the current ones when it has left', async () => {
       const { page } = await open();
       await inUse(async () => {
         await loadedFigures(page);
@@ -272,7 +272,7 @@ describe('the live page', function () {
       });
     });
 
-    it('stands still while it is paused, and goes on after that', async () => {
+    it('does not change while it is paused, and continues afterwards', async () => {
       const { page } = await open();
       await inUse(async () => {
         await loadedFigures(page);
@@ -288,7 +288,7 @@ describe('the live page', function () {
   });
 
   describe('for everybody', () => {
-    it('does not scroll sideways, however wide it is, and draws as wide as that', async () => {
+    it('does not scroll sideways at any width, and draws the plots at full width', async () => {
       await server.idle();
       const { page, noise } = await open({ viewport: { width: 360, height: 800 } });
       await page.getByText('The last minute as a table').click();
@@ -312,7 +312,7 @@ describe('the live page', function () {
     });
 
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-      it(`draws lines that stand out from the ground, ${colorScheme}`, async () => {
+      it(`draws lines with enough contrast to the background, ${colorScheme}`, async () => {
         const { page } = await open({ colorScheme });
         const lines = ['--blue', '--teal', '--rust', '--violet', '--quiet'];
         const contrasts = await readContrasts(page, '--panel', lines);
@@ -336,7 +336,7 @@ describe('the live page', function () {
       });
     }
 
-    it('becomes dark when the reader wants it dark', async () => {
+    it('becomes dark when the reader prefers that', async () => {
       const { page } = await open();
       const brightness = () =>
         page.evaluate(() => {
@@ -371,8 +371,8 @@ describe('the live page', function () {
     });
   });
 
-  describe('when something goes away', () => {
-    it('says so when the server does, and goes on when it is back', async () => {
+  describe('when a connection is lost', () => {
+    it('says so if it was that to the server, and continues when the server is back', async () => {
       const { page, noise } = await open();
       const latencyLine = async () => (await readLines(page))[1];
       await inUse(async () => {
@@ -398,7 +398,7 @@ describe('the live page', function () {
       );
     });
 
-    it('is up to date when its tab has slept', async () => {
+    it('is up to date after its tab was asleep', async () => {
       const { page, noise } = await open();
       const session = await page.context().newCDPSession(page);
       await session.send('Page.setWebLifecycleState', { state: 'frozen' });

@@ -29,7 +29,7 @@ describe('the figures of the live page', () => {
   /** @param {Sampler} of */
   const nextSample = async (of) => (await once(of, 'sample'))[0];
 
-  it('are what the pool has counted, and nothing when nothing happens', async () => {
+  it('are those of the pool, and zero when nothing happens', async () => {
     const pool = newPool({ max: 1 });
     await pool.query('select 1');
     sampler = new Sampler(pool);
@@ -69,7 +69,7 @@ describe('the figures of the live page', () => {
     assert.equal(sampler.history.at(-1), idle);
   });
 
-  it('see what is in flight between two samples', async () => {
+  it('include what was in flight between two samples', async () => {
     const pool = newPool({ max: 1 });
     await pool.query('select 1');
     sampler = new Sampler(pool);
@@ -81,7 +81,7 @@ describe('the figures of the live page', () => {
     assert.ok(peak >= 1 && peak <= 2 && inFlight > 0 && inFlight <= peak, `${inFlight} ${peak}`);
   });
 
-  it('keep a connection in its place, which the next one has when it is closed', async () => {
+  it('keep the place of a connection, which a new one takes when it is closed', async () => {
     const pool = newPool({ max: 2, multiplex: 'off' });
     const [first, second] = [await pool.connect(), await pool.connect()];
     sampler = new Sampler(pool);
@@ -114,7 +114,7 @@ describe('the stream of events of the live page', () => {
     server.close();
   });
 
-  it('keeps nothing for one who does not read, and greets him anew when he does', async () => {
+  it('buffers nothing for a reader that does not read, and begins again when it does', async () => {
     server = http.createServer((_request, answer) => {
       response = answer;
       stream.add(answer);
@@ -199,7 +199,7 @@ describe('the live page over HTTP', function () {
   const press = async (headers, where = '/live/load?route=/db') =>
     (await ask(where, { method: 'POST', headers })).statusCode;
 
-  it('lets the browser ask nobody else, and run nothing but its own files', async () => {
+  it('allows the browser no other hosts, and no scripts but its own files', async () => {
     const { headers } = await ask('/');
     const policy = headers['content-security-policy'];
     for (const part of policy.split('; ')) {
@@ -208,7 +208,7 @@ describe('the live page over HTTP', function () {
     assert.equal(headers['x-content-type-options'], 'nosniff');
   });
 
-  it('serves the files of the page, and no others', async () => {
+  it('serves only the files of the page', async () => {
     for (const where of ['/', '/live/live.mjs', '/live/uplot.js', '/live/uplot.css']) {
       assert.equal((await ask(where)).statusCode, 200, where);
     }
@@ -225,7 +225,7 @@ describe('the live page over HTTP', function () {
     assert.equal((await ask('/live/load')).statusCode, 405);
   });
 
-  it('begins a load for nobody but its own page on this machine', async () => {
+  it('starts a load only for its own page on this machine', async () => {
     const { port } = new URL(url);
     for (const headers of [
       {},
@@ -245,7 +245,7 @@ describe('the live page over HTTP', function () {
     assert.equal(load.running, undefined);
   });
 
-  it('begins one load at a time, bounded whatever the options are, which ends with it', async () => {
+  it('starts one load at a time, limited whatever the options are, which ends with the server', async () => {
     const headers = { origin: url };
     assert.equal(await press(headers), 202);
     assert.equal(await press(headers), 409);

@@ -44,14 +44,14 @@ describe('a prebuilt binary', () => {
     return inspect(library);
   }
 
-  it('is taken when it is as it must be', () => {
+  it('is accepted when it is correct', () => {
     const used = `${OF_NODE}\n${ENTRY_POINTS.replace('return 8', 'return call()')}`;
     const facts = compile(used);
     assert.deepEqual(faults(target, facts), []);
     assert.ok(facts.fromNode.includes('napi_create_object'));
   });
 
-  it('exports nothing but the entry points', () => {
+  it('exports only the entry points', () => {
     const facts = compile(`${ENTRY_POINTS}int PQconnectdb(void) { return 0; }`);
     assert.match(
       faults(target, facts).join(),
@@ -60,31 +60,31 @@ describe('a prebuilt binary', () => {
     assert.match(faults(target, compile('')).join(), /^it exports , not napi_register_module_v1/);
   });
 
-  it('needs no newer glibc than the oldest that is served', () => {
+  it('needs no newer glibc than the oldest that is supported', () => {
     const facts = compile(ENTRY_POINTS);
     assert.deepEqual(faults(target, { ...facts, glibc: '2.9' }), []);
     assert.deepEqual(faults(target, { ...facts, glibc: '2.28' }), []);
     assert.match(faults(target, { ...facts, glibc: '2.29' }).join(), /needs glibc 2\.29, which is/);
   });
 
-  it('tells the glibc that it needs', () => {
+  it('reports the glibc version that it needs', () => {
     const { glibc } = compile(ENTRY_POINTS);
     assert.match(glibc, /^2\.\d+/);
   });
 
-  it('wants no library but libc', () => {
+  it('needs no library but libc', () => {
     const flags = ['-s', '-Wl,-z,now', '-Wl,--no-as-needed', '-lresolv'];
     assert.match(faults(target, compile(ENTRY_POINTS, flags)).join(), /^it wants libresolv\.so/);
   });
 
-  it('is stripped, and finds out when it is loaded what Node.js lacks', () => {
+  it('is stripped, and its missing symbols of Node.js are found when it is loaded', () => {
     assert.deepEqual(faults(target, compile(ENTRY_POINTS, ['-Wl,-z,now'])), ['it is not stripped']);
     assert.deepEqual(faults(target, compile(ENTRY_POINTS, ['-s', '-Wl,-z,lazy'])), [
       'it looks for functions only when it calls them',
     ]);
   });
 
-  it('is for the processor and the C library that its name says', () => {
+  it('is for the processor and the C library in its name', () => {
     const facts = compile(ENTRY_POINTS);
     const other = TARGETS.find(({ arch, libc }) => arch !== process.arch && libc === 'glibc');
     assert.match(faults(other, facts).join(), /^it is for /);

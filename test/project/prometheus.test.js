@@ -10,7 +10,7 @@ const { endAll, newPool } = require('../support/connect');
 describe('the example with Prometheus', () => {
   afterEach(endAll);
 
-  it('tells what the pool counts, and how long queries take', async () => {
+  it('exports the counts of the pool and the durations of queries', async () => {
     const pool = newPool({ max: 2 });
     const registry = new Registry();
     register(pool, registry);

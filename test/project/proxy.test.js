@@ -53,20 +53,20 @@ describe('The proxy of the tests', () => {
 
   const sum = () => sizes.reduce((total, size) => total + size, 0);
 
-  it('passes bytes on, both ways, and the end', async () => {
+  it('passes on bytes in both directions, and the end', async () => {
     connect().end(TEXT);
     assert.deepEqual(await buffer(socket), TEXT);
     assert.deepEqual(proxy.bytes, { toServer: TEXT.length, toDriver: TEXT.length });
   });
 
-  it('splits into pieces of one byte, each read by itself', async () => {
+  it('splits data into pieces of one byte, each read separately', async () => {
     proxy.pieceBytes = 1;
     connect().end(TEXT);
     await once(socket, 'close');
     assert.deepEqual(sizes, Array(TEXT.length).fill(1));
   });
 
-  it('delays, keeps the order whatever the jitter, and passes what waits before the end', async () => {
+  it('delays data, keeps the order whatever the jitter, and passes on what waits before the end', async () => {
     Object.assign(proxy, { delayMillis: 20, jitterMillis: 20, pieceBytes: 10 });
     const sentAt = performance.now();
     connect().end(TEXT);
@@ -101,7 +101,7 @@ describe('The proxy of the tests', () => {
     assert.equal(got, 0);
   });
 
-  it('holds everything back, reads nothing, and lets it go', async () => {
+  it('holds everything back without reading, and releases it', async () => {
     proxy.hold();
     const large = message('D', Buffer.alloc(16 << 20));
     connect().write(large);
@@ -112,7 +112,7 @@ describe('The proxy of the tests', () => {
     await until('all of it is back', () => sum() === large.length);
   });
 
-  it('throttles', async () => {
+  it('limits the rate', async () => {
     proxy.bytesPerSecond = 2000;
     const sentAt = performance.now();
     connect().end(TEXT);
@@ -134,7 +134,7 @@ describe('The proxy of the tests', () => {
     await until('all of it is back', () => sum() === large.length);
   });
 
-  it('changes messages of a server, in the middle of a connection, too', async () => {
+  it('changes messages of a server, also in the middle of a connection', async () => {
     const real = await Proxy.open();
     try {
       const client = await newClient({ connectionString: undefined, ...real.options() });

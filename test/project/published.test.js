@@ -88,7 +88,7 @@ describe('the published package', () => {
     files = packedFiles(run.stdout);
   });
 
-  it('has what it needs, and no tests, benches or examples', () => {
+  it('has the files that it needs, and no tests, benchmarks or examples', () => {
     const others = files.filter((name) => !ALLOWED.some((pattern) => pattern.test(name)));
     assert.deepEqual(others, []);
     for (const name of NEEDED) assert.ok(files.includes(name), name);
@@ -117,7 +117,7 @@ describe('the published package', () => {
     }
   });
 
-  it('names the licence of each part that is compiled in', () => {
+  it('names the licence of each compiled-in part', () => {
     const text = fs.readFileSync(path.join(ROOT, 'THIRD-PARTY.md'), 'utf8');
     for (const part of ['libpq', 'node-addon-api', 'libc++', 'Zig', 'GNU C Library']) {
       assert.match(text, new RegExp(`^## .*${part.replaceAll('+', '\\+')}`, 'm'));
@@ -179,7 +179,7 @@ describe('without a binary', () => {
     assert.match(stderr, /needs a C\+\+ compiler, make and Python 3/);
   });
 
-  it('says so of one that does not load, too', () => {
+  it('says the same about one that does not load', () => {
     const binary = path.join(folder, 'build', 'Release', 'pg_conduit.node');
     fs.mkdirSync(path.dirname(binary), { recursive: true });
     fs.writeFileSync(binary, 'of another machine');
@@ -189,7 +189,7 @@ describe('without a binary', () => {
     assert.match(stderr, /Error: pg-conduit has a binary that does not load here \(.+\). Run `npx/);
   });
 
-  it('tells which tools are missing before it builds', function () {
+  it('lists the missing tools before it builds', function () {
     if (process.platform === 'win32') cannotRun(this, 'node-gyp finds Visual Studio by itself');
     const env = { ...process.env, CXX: 'no-such-compiler', CC: '', MAKE: 'no-such-make' };
     const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
@@ -200,7 +200,7 @@ describe('without a binary', () => {
     );
   });
 
-  it('compiles what is in the package, to where it is loaded from', function () {
+  it('compiles the sources of the package to the place where the binary is loaded from', function () {
     if (process.platform !== 'linux') cannotRun(this, 'its compiler is one for Linux');
     const compiler = path.join(folder, 'compiler');
     fs.writeFileSync(compiler, COMPILER, { mode: 0o755 });
@@ -272,7 +272,7 @@ describe('npm pack in a checkout', () => {
     return { ...run, files: () => packedFiles(run.stdout).filter((name) => /\.node$/.test(name)) };
   }
 
-  it('puts the build of this machine into the package, and says that it has no other', () => {
+  it('puts the build of this machine into the package, and says that it has no others', () => {
     const started = performance.now();
     const { status, stderr, files } = pack();
     assert.equal(status, 0, stderr);
@@ -297,13 +297,13 @@ describe('npm pack in a checkout', () => {
     assert.ok(!fs.existsSync(old));
   });
 
-  it('makes no package with the libpq of this machine', () => {
+  it('refuses to make a package with the libpq of this machine', () => {
     const { status, stderr } = pack({ PG_CONDUIT_LIBPQ: 'system' });
     assert.equal(status, 1);
     assert.match(stderr, /a package for others is made with the bundled libpq: unset PG_CONDUIT_L/);
   });
 
-  it('is not taken for one that may be published', () => {
+  it('makes a package that is refused for publishing', () => {
     const { status, stderr } = runNode('scripts/prebuild.js', ['--check'], { cwd: folder });
     assert.equal(status, 1);
     assert.match(stderr, /prebuilds\/ lacks linux-x64\/pg-conduit\.glibc\.node, /);
@@ -314,14 +314,14 @@ describe('npx pg-conduit', () => {
   const command = path.join(ROOT, PACKAGE.bin['pg-conduit']);
   const USAGE = /^Usage: npx pg-conduit build /m;
 
-  it('tells how it is used', () => {
+  it('explains its usage', () => {
     const { status, stdout } = runNode(command, ['--help']);
     assert.equal(status, 0);
     assert.match(stdout, USAGE);
     assert.equal(runNode(command, ['--version']).stdout.trim(), PACKAGE.version);
   });
 
-  it('takes nothing else', () => {
+  it('refuses other arguments', () => {
     for (const args of [[], ['rebuild'], ['build', 'all'], ['build', '--fast']]) {
       const { status, stdout, stderr } = runNode(command, args);
       assert.equal(status, 2, args.join(' '));

@@ -33,7 +33,7 @@ describe('npm start', function () {
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
-  it('loads itself and pg, prints both and the factor, and ends with code 0 and without a trace with --once', async () => {
+  it('with --once loads itself and pg, prints both results and the factor, and ends with code 0, leaving nothing behind', async () => {
     server = new ExampleServer(folder, '--once', '--seconds', '2', '--max', '3', '--port', '0');
     const [code] = await server.closed;
     const { output, errors } = server;
@@ -74,7 +74,7 @@ describe('npm start', function () {
     assert.deepEqual(fs.readdirSync(folder), []);
   });
 
-  it('serves its routes until it is told to end, and then cleans up', async () => {
+  it('serves its routes until it gets a signal, and then cleans up', async () => {
     server = new ExampleServer(folder, '--seconds', '1', '--connections', '2', '--port', '0');
     const [, url] = await server.prints(/Still serving (\S+)/);
 
@@ -99,7 +99,7 @@ describe('npm start', function () {
     assert.deepEqual(fs.readdirSync(folder), []);
   });
 
-  it('ends cleanly when it is told to in the middle of the load', async () => {
+  it('ends cleanly on a signal in the middle of the load', async () => {
     server = new ExampleServer(folder, '--seconds', '30', '--port', '0');
     await server.prints(/GET \/db for 30 s/);
     await delay(200);
@@ -108,7 +108,7 @@ describe('npm start', function () {
     assert.deepEqual(fs.readdirSync(folder), []);
   });
 
-  it('lists its options, and does no more, with --help', async () => {
+  it('only lists its options with --help', async () => {
     server = new ExampleServer(folder, '--help');
     const [code] = await server.closed;
     assert.equal(code, 0);
@@ -117,7 +117,7 @@ describe('npm start', function () {
     }
   });
 
-  it('takes no database that is there for another program, and prints which one it takes', async () => {
+  it('uses no database that is configured for another program, and prints which one it uses', async () => {
     const elsewhere = { PGHOST: 'db.invalid', PGDATABASE: 'shop' };
     const url = 'postgresql://ann:geheim@db.invalid/shop';
     const program = new Program([START, '--no-load', '--port', '0'], {
@@ -137,7 +137,7 @@ describe('npm start', function () {
     assert.doesNotMatch(output, /geheim|db\.invalid|shop/);
   });
 
-  it('takes the database that it is told to, leaves nothing in it, and prints no password', async () => {
+  it('uses the given database, leaves nothing in it, and prints no password', async () => {
     const database = await startDatabase({ own: true, listen: true });
     try {
       const { port } = database.config;

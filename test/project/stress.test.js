@@ -22,7 +22,7 @@ const { allowedErrors, isStale } = require('../stress/staleness');
 const { objection, toldByError } = require('../stress/verdicts');
 
 describe('The model test', () => {
-  describe('compares what was told with the rows that are there', () => {
+  describe('compares the reported outcomes with the rows in the tables', () => {
     /** One unit of two ids, with so many rows each. */
     function compare(told, first, second, more = []) {
       const ledger = new Ledger();
@@ -39,7 +39,7 @@ describe('The model test', () => {
       ['either', 1, 3],
       ['either', 0, 0],
     ]) {
-      it(`${told}, ${first} and ${second} of 1 and 3 rows, is true`, () => {
+      it(`${told}, ${first} and ${second} of 1 and 3 rows, is accepted`, () => {
         assert.deepEqual(compare(told, first, second), []);
       });
     }
@@ -62,12 +62,12 @@ describe('The model test', () => {
       });
     }
 
-    it('rows of nobody are a fault', () => {
+    it('rows that no statement has written are a fault', () => {
       assert.deepEqual(compare('committed', 1, 3, [[7, 1]]), ['nobody has written the id 7']);
     });
   });
 
-  describe('compares what was heard with what was sent', () => {
+  describe('compares received notifications with those sent', () => {
     /** Sends one after the other; `told` of each. */
     function newHistory(...tolds) {
       const notices = new Notices();
@@ -91,14 +91,14 @@ describe('The model test', () => {
       subscriber.completeAt = notices.now();
     }
 
-    it('each once and in order is true, and so are doubtful ones', () => {
+    it('each once and in order is accepted, and so are doubtful ones', () => {
       const history = newHistory('committed', 'either', 'absent', 'either', 'committed');
       const [first, second, , , last] = history.ids;
       hear(history, first, second, last);
       assert.deepEqual(history.notices.close(), []);
     });
 
-    it('a doubtful one may come later than it seemed', () => {
+    it('a doubtful one may come later than it was sent', () => {
       const history = newHistory('either', 'committed');
       hear(history, ...history.ids.toReversed());
       assert.deepEqual(history.notices.close(), []);
@@ -132,7 +132,7 @@ describe('The model test', () => {
       assert.deepEqual(notices.close(), []);
     });
 
-    it('a gap does not excuse what came before one that was heard', () => {
+    it('a gap does not excuse a missing one before one that was received', () => {
       const { notices, subscriber, ids } = newHistory('committed', 'committed', 'committed');
       subscriber.hear(ids[1]);
       subscriber.gaps.push(notices.now());
@@ -170,14 +170,14 @@ describe('The model test', () => {
       });
     }
 
-    it('but not to one that was to be expected', () => {
+    it('but not to an expected one', () => {
       assert.equal(objection(fromServer('22012'), place, { codes: ['22012'] }), undefined);
       assert.equal(objection(fromServer('57014'), place, { aborts: true }), undefined);
       const lost = new ConnectionError('lost', { code: 'ECONNRESET', outcome: 'unknown' });
       assert.equal(objection(lost, { ...place, mayBeLost: true }), undefined);
     });
 
-    it('and takes each for what it says of the rows', () => {
+    it('and trusts each for what it says about the rows', () => {
       assert.equal(toldByError(undefined), 'committed');
       assert.equal(toldByError(fromServer('22012')), 'absent');
       assert.equal(toldByError(new ConnectionError('lost', { outcome: 'unknown' })), 'either');
@@ -185,7 +185,7 @@ describe('The model test', () => {
     });
   });
 
-  describe('counts the exceptions that it has planted', () => {
+  describe('counts the exceptions that it has thrown on purpose', () => {
     /** One that was thrown, and came out, so many times. */
     function compare(thrown, uncaught) {
       const planted = new Planted();
@@ -200,7 +200,7 @@ describe('The model test', () => {
       [1, 1],
       [3, 3],
     ]) {
-      it(`thrown ${thrown} times, and ${uncaught} times uncaught, is true`, () => {
+      it(`thrown ${thrown} times, and ${uncaught} times uncaught, is accepted`, () => {
         assert.deepEqual(compare(thrown, uncaught), []);
       });
     }
@@ -218,22 +218,22 @@ describe('The model test', () => {
       });
     }
 
-    it('an exception of somebody else is not taken for one of them', () => {
+    it('another exception is not counted as one of them', () => {
       assert.equal(new Planted().take(new Error('planted in a listener')), false);
     });
   });
 
-  describe('says what callers may be told after a migration', () => {
+  describe('knows which errors callers may get after a migration', () => {
     const told = (code, isForeign, isInTransaction) =>
       allowedErrors({ code }, { isForeign, isInTransaction });
 
-    it('nothing where the change came through the pool', () => {
+    it('none if the change came through the pool', () => {
       assert.equal(told('0A000', false, false), 0);
       assert.equal(told('0A000', false, true), 0);
       assert.equal(told('42883', false, false), 0);
     });
 
-    it('nothing where another session made it and the error was raised at Bind', () => {
+    it('none if another session made it and the error was raised at Bind', () => {
       assert.equal(told('22003', true, false), 0);
       assert.equal(told('0A000', true, false), 0);
     });
@@ -243,14 +243,14 @@ describe('The model test', () => {
       assert.equal(told('42883', true, false), 1);
     });
 
-    it('and no error that has another cause', () => {
+    it('and no error with another cause', () => {
       assert.equal(isStale({ code: '42804' }), true);
       assert.equal(isStale({ code: '23505' }), false);
       assert.equal(isStale(new Error('what?')), false);
     });
   });
 
-  it('has each kind of action in some round, whatever the seed', () => {
+  it('has each kind of action in some round for every seed', () => {
     const enough = Math.ceil(KIND_NAMES.length / 2);
     const rounds = Array.from({ length: enough }, (_, number) =>
       kindsFor(number, new Random(number)).slice(0, 2),

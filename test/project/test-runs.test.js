@@ -25,7 +25,7 @@ describe('npm test', () => {
     return JSON.parse(stdout);
   }
 
-  it('runs every file of the folders that have no command of their own, in several processes', () => {
+  it('runs every file of the folders without a command of their own, in several processes', () => {
     const { spec, parallel } = configure(['--grep', 'pool']);
     assert.equal(parallel, true);
     const names = spec.map((file) => path.relative(path.join(ROOT, 'test'), file));
@@ -38,12 +38,12 @@ describe('npm test', () => {
     }
   });
 
-  it('runs a file that is named alone, in one process', () => {
+  it('runs a single named file in one process', () => {
     const { spec, parallel } = configure(['test/pool/pool.test.js']);
     assert.deepEqual({ spec, parallel }, { spec: [], parallel: false });
   });
 
-  it("runs in one process on somebody's own server, which is one for all tests", () => {
+  it('runs in one process on a server from the environment, which all tests share', () => {
     const { spec, parallel } = configure([], { PG_CONDUIT_DATABASE_URL: 'postgresql:///shop' });
     assert.equal(parallel, false);
     assert.ok(spec.length > 100);

@@ -1,0 +1,81 @@
+'use strict';
+
+// What the addon reports of one connection, passed on to the object that it concerns. Called by
+// native/delivery.js in the middle of a delivery; owned by connection.js.
+
+const { DatabaseError, isFatal } = require('../base');
+
+/** @typedef {import('../native').ConnectionEvents} ConnectionEvents */
+
+/** @implements {ConnectionEvents} */
+class NativeEvents {
+  #connection;
+  #lifecycle;
+  #owner;
+
+  /**
+   * @param {import('./connection').Connection} connection
+   * @param {import('./lifecycle').Lifecycle} lifecycle
+   * @param {import('./connection').Owner} owner
+   */
+  constructor(connection, lifecycle, owner) {
+    this.id = connection.id;
+    this.#connection = connection;
+    this.#lifecycle = lifecycle;
+    this.#owner = owner;
+  }
+
+  /** @param {number} processID @param {number} serverVersion */
+  onConnected(processID, serverVersion) {
+    const connection = this.#connection;
+    connection.processID = processID;
+    connection.serverVersion = serverVersion;
+    connection.load.headSince = performance.now();
+    this.#lifecycle.onConnected();
+  }
+
+  /** @param {string} message */
+  onConnectFailed(message) {
+    this.#lifecycle.onConnectFailed(message);
+  }
+
+  /** @param {number} millis */
+  onRoundTrip(millis) {
+    this.#connection.load.roundTripMillis = millis;
+  }
+
+  /** @param {boolean} isTaken */
+  onCancelled(isTaken) {
+    this.#connection.canceller.onCancelled(isTaken);
+  }
+
+  /** @param {Readonly<Record<string, string>>} fields */
+  onNotice(fields) {
+    if (isFatal(fields)) this.#lifecycle.endReason.lastFatal = new DatabaseError(fields);
+    else this.#owner.onNotice(fields);
+  }
+
+  /** @param {number} processId @param {string} channel @param {string} payload */
+  onNotification(processId, channel, payload) {
+    this.#owner.onNotification({ processId, channel, payload });
+  }
+
+  /**
+   * @param {string} message
+   * @param {import('../query').Query[]} queries that were in flight
+   */
+  onLost(message, queries) {
+    this.#lifecycle.onLost(message, queries);
+  }
+
+  /**
+   * An event of this connection could not be processed, and what it said is lost.
+   * @param {unknown} cause
+   * @param {readonly any[]} entries that the event was for
+   */
+  onFault(cause, entries) {
+    this.#connection.answers.onFault(cause, entries);
+  }
+}
+
+module.exports = { NativeEvents };

@@ -1,0 +1,130 @@
+// The part of Pipeline that turns what libpq gives out into events: results by the phase that they
+// answer, Syncs, notices and notifications. See pipeline.h.
+#include <utility>
+
+#include "command_tag.h"
+#include "pg_error.h"
+#include "pipeline.h"
+
+namespace pg_conduit {
+
+void Pipeline::TakeResult(ResultPtr result) {
+  Pending& head = fifo_.front();
+  Delivery* delivery = context_.delivery;
+  const ExecStatusType status = PQresultStatus(result.get());
+  // At the Sync the server commits, which may fail: deferred constraints.
+  if (head.phase == Phase::kSync && status != PGRES_PIPELINE_SYNC && status != PGRES_FATAL_ERROR) {
+    Lose(kMismatch);
+    return;
+  }
+  head.answered = true;
+  const bool was_completed = std::exchange(head.completed, true);
+  bool has_tag = false;
+  switch (status) {
+    case PGRES_TUPLES_OK:
+    case PGRES_SINGLE_TUPLE:
+#ifdef LIBPQ_HAS_CHUNK_MODE
+    case PGRES_TUPLES_CHUNK:
+#endif
+      if (!HasRows(head.phase)) {
+        Lose(kMismatch);
+        return;
+      }
+      context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
+      has_tag = PushCommandTag(result.get(), head.slot, delivery);
+      // Of rows in chunks the last chunk has the tag, or the result behind it.
+      head.completed = has_tag || was_completed;
+      // Here rows do not come in chunks, and those of the next statement would be taken for these.
+      if (!has_tag && head.phase == Phase::kSimple) Lose(kMismatch);
+      break;
+    case PGRES_COMMAND_OK:
+      if (head.phase == Phase::kParse) {
+        delivery->Push(Event::kParsed, head.slot);
+      } else if (HasRows(head.phase) && !PushCommandTag(result.get(), head.slot, delivery)) {
+        // No tag, but somebody waits for the result.
+        delivery->Push(Event::kCompleteOther, head.slot);
+        delivery->PushText("");
+      }
+      break;
+    case PGRES_EMPTY_QUERY:
+      delivery->Push(Event::kEmptyQuery, head.slot);
+      break;
+    case PGRES_FATAL_ERROR:
+    case PGRES_NONFATAL_ERROR:
+    case PGRES_BAD_RESPONSE:
+      if (head.slot == kNoSlot) {
+        // Of a Sync that nobody waits for: the server says why it ends the session.
+        ReceiveNotice(this, result.get());
+        break;
+      }
+      delivery->PushWithText(Event::kError, head.slot, head.phase);
+      PushErrorFields(result.get(), delivery);
+      break;
+    case PGRES_PIPELINE_ABORTED:
+      delivery->Push(Event::kAborted, head.slot, head.phase);
+      break;
+    case PGRES_PIPELINE_SYNC:
+      TakeSync();
+      break;
+    case PGRES_COPY_IN:
+    case PGRES_COPY_OUT:
+      if (head.phase == Phase::kSimple) {
+        const bool is_in = status == PGRES_COPY_IN;
+        copy_ = is_in ? CopyState::kIn : CopyState::kOut;
+        head.completed = false;
+        delivery->Push(is_in ? Event::kCopyIn : Event::kCopyOut, head.slot,
+                       PQbinaryTuples(result.get()), PQnfields(result.get()));
+        break;
+      }
+      [[fallthrough]];
+    case PGRES_COPY_BOTH:
+      Lose("COPY FROM STDIN and COPY TO STDOUT cannot run in a pipeline");
+      break;
+  }
+}
+
+void Pipeline::TakeSync() {
+  if (fifo_.front().phase != Phase::kSync) {
+    Lose(kMismatch);
+    return;
+  }
+  // Known only when nothing else is running.
+  const int32_t transaction =
+      fifo_.size() == 1 ? static_cast<int32_t>(PQtransactionStatus(conn_.get())) : -1;
+  if (transaction == PQTRANS_UNKNOWN) {
+    Lose(kMismatch);
+    return;
+  }
+  const int32_t slot = fifo_.front().slot;
+  const int32_t cost = TakeCost(fifo_.front().sent_at);
+  fifo_.pop_front();
+  if (slot != kNoSlot) context_.delivery->Push(Event::kSync, slot, transaction, cost);
+}
+
+int32_t Pipeline::TakeCost(uint64_t sent_at) {
+  const ServerClock::SyncTime time = clock_.TakeSync(sent_at, context_.turn->arrival());
+  if (time.round_trip_micros >= 0) {
+    context_.delivery->Push(Event::kRoundTrip, id_, time.round_trip_micros);
+  }
+  return time.cost_micros;
+}
+
+void Pipeline::TakeNotifications() {
+  while (NotifyPtr notify{PQnotifies(conn_.get())}) {
+    context_.delivery->PushWithText(Event::kNotification, id_, notify->be_pid);
+    context_.delivery->PushText(notify->relname);
+    context_.delivery->PushText(notify->extra);
+  }
+}
+
+void Pipeline::ReceiveNotice(void* pipeline, const PGresult* result) {
+  auto* self = static_cast<Pipeline*>(pipeline);
+  if (IsUnaskedAnswer(result)) {
+    self->has_unasked_ = true;
+    return;
+  }
+  self->context_.delivery->PushWithText(Event::kNotice, self->id_);
+  PushErrorFields(result, self->context_.delivery);
+}
+
+}  // namespace pg_conduit
