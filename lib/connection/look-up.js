@@ -33,7 +33,8 @@ const FIRST_OWN_OID = 16384;
  *   and everything that leads to one of these by inheritance or the action of a foreign key. Besides, sequences whose
  *   sessions take several numbers at a time, and their tables
  * - sequenceRelations: tables for which a write may call nextval()
- * - asksSequences: a function, rule, policy, default or check may call lastval() or currval()
+ * - asksSequences: a function, rule, policy, default or check may call lastval() or currval(). Their names are written
+ *   so that this query is not taken for one that asks, too
  */
 const LOOK_UP = `
 with recursive harmful_oids as (
@@ -62,7 +63,7 @@ with recursive harmful_oids as (
 ), nextval as (
   select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = 'nextval'
 ), last_value as (
-  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname in ('lastval', 'currval')
+  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname ~ '^(last|curr)val$'
 ), expressions as (
   select 'relation' as kind, r.ev_class as oid, r.ev_action::text as tree
   from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type = '1'
@@ -217,7 +218,7 @@ select pg_catalog.json_build_object(
       -- The body of a function in standard SQL; the column is not there before PostgreSQL 14.
       when '' then exists (select from last_value l where pg_catalog.to_jsonb(p) ->> 'prosqlbody'
         ~ (':\\w*funcid ' || l.oid || '\\M'))
-      else p.prosrc ~* 'lastval|currval' end)
+      else p.prosrc ~* '(last|curr)val' end)
 )::text as found`;
 
 const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS]].map(

@@ -41,6 +41,10 @@ const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 /** What may begin a statement that writes rows. A SELECT that calls a function is a 'write', too. */
 const WRITES = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'WITH']);
 
+/** A SELECT that does nothing else but lock rows. */
+const LOCKS_ROWS = /\bfor\s+(?:(?:no\s+key\s+)?update|(?:key\s+)?share)\b/i;
+const MAKES_TABLE = /\binto\b/i;
+
 /** A name as U&"…" may be any of them. */
 const ASKS_SEQUENCES = /lastval|currval|u&"/i;
 const CALLS_NEXTVAL = /nextval|u&"/i;
@@ -230,9 +234,14 @@ class StatementInfo {
     this.plainBy = names;
     const { text } = this;
     this.mayAdvance = CALLS_NEXTVAL.test(text) || mentions(text, names.sequenceRelations);
-    const isOne = !this.isSeveral && WRITES.has(this.class.keyword) && this.schemaChange === 'none';
+    const { keyword } = this.class;
+    const isLock = keyword === 'SELECT' && LOCKS_ROWS.test(text) && !MAKES_TABLE.test(text);
+    const isOne = !this.isSeveral && this.schemaChange === 'none';
     this.isPlainWrite =
-      isOne && writesKnownRelationsOnly(text, names) && isSameInEachSession(text, names, true);
+      isOne &&
+      (isLock || WRITES.has(keyword)) &&
+      writesKnownRelationsOnly(text, names) &&
+      isSameInEachSession(text, names, true);
   }
 
   /** @param {import('../rows').Result} result */
