@@ -6,6 +6,7 @@
 
 const { ConnectionError, DatabaseError } = require('../base');
 const { eventsOf } = require('../client');
+const { Borrower } = require('./ranking');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -54,7 +55,7 @@ class LeaseSession {
   }
 }
 
-class LeaseConnection {
+class LeaseConnection extends Borrower {
   session = new LeaseSession(this);
   /** Whose connection it is pinned to. @type {Member | undefined} */
   member = undefined;
@@ -76,24 +77,13 @@ class LeaseConnection {
   #servedWaiters = [];
   /** Who wants to know that a statement has a connection. @type {{ query: Query, callback: () => void } | undefined} */
   #acceptance = undefined;
-  // Its place among the leases (lease-order.js).
-
-  /** @type {LeaseConnection | undefined} */
-  older = undefined;
-  /** @type {LeaseConnection | undefined} */
-  younger = undefined;
-  /** Whether it may be pinned. */
-  isOld = false;
-  /** Set while it waits until it is. @type {import('./leases').Turn | undefined} */
-  turn = undefined;
-  /** In the pool's line of those who wait for a connection. @type {import('./waiting-room').Borrower | undefined} */
-  borrower = undefined;
 
   /**
    * @param {import('./leases').Leases} leases
    * @param {import('../client').ClientEvents} events
    */
   constructor(leases, events) {
+    super();
     this.#leases = leases;
     this.#events = events;
   }
@@ -258,18 +248,17 @@ class LeaseConnection {
     if (this.#isPinning) return;
     const idle = this.#leases.pinNow(this);
     if (idle !== undefined) {
-      this.#onPinned(idle);
+      this.onGranted(idle);
       return;
     }
     this.#isPinning = true;
-    this.#leases.pin(this).then(
-      (member) => this.#onPinned(member),
-      (error) => this.#onRefused(error),
-    );
+    this.#leases.pin(this);
   }
 
   #stopPinning() {
-    if (this.#isPinning && this.#leases.stopPinning(this)) this.#isPinning = false;
+    if (!this.#isPinning) return;
+    this.#isPinning = false;
+    this.#leases.stopPinning(this);
   }
 
   #rejectWaiting() {
@@ -278,36 +267,36 @@ class LeaseConnection {
     this.#tellServed();
   }
 
-  /** @param {Member} member */
-  #onPinned(member) {
+  /** @override @param {Member} member */
+  onGranted(member) {
     this.#isPinning = false;
-    // What it was for may have been given up; and what came since then waits for a read.
-    if (!this.isWaiting || this.floating !== undefined) {
-      this.#leases.takeBack(member, false);
-    } else {
-      const works = this.#waiting.splice(0);
-      this.#settleOn(member);
-      for (const work of works) {
-        if (work.isSettled) continue;
-        work.defaultLimit?.restart();
-        send(member, work);
-        if (this.#acceptance?.query === work) this.#acceptance.callback();
-      }
-      if (this.#isReleased) this.#letGo();
+    const works = this.#waiting.splice(0);
+    this.#settleOn(member);
+    for (const work of works) {
+      if (work.isSettled) continue;
+      work.defaultLimit?.restart();
+      send(member, work);
+      if (this.#acceptance?.query === work) this.#acceptance.callback();
     }
+    if (this.#isReleased) this.#letGo();
     this.#tellServed();
   }
 
-  /** @param {Error} error why it got no connection */
-  #onRefused(error) {
+  /** @override @param {Error} error why it gets no connection */
+  onRefused(error) {
     this.#isPinning = false;
-    for (const work of this.#waiting.splice(0)) work.reject(this.#leases.copy(error));
+    for (const work of this.#waiting.splice(0)) {
+      // Under overload many are refused: a stack trace for each would cost more than serving them.
+      work.isInCall = false;
+      work.reject(this.#leases.copy(error));
+    }
     this.#tellServed();
   }
 
   /** @param {Member} member */
   #settleOn(member) {
     this.member = member;
+    ++this.#leases.pinnedCount;
     eventsOf(member.client).face = this.#events.face;
     if (this.#isLoopRef !== undefined) member.connection.setLoopRef(this.#isLoopRef);
   }

@@ -1,7 +1,8 @@
 'use strict';
 
 // The public API of a pool, in the shape of `pg`'s Pool: it reads the arguments, gives out promises and streams, and
-// emits the events. admission.js decides how a query is to run, dispatcher.js on which connection.
+// emits the events. admission.js decides how a query is to run, dispatcher.js on which connection; checkouts.js lends
+// clients.
 
 const { EventEmitter } = require('node:events');
 
@@ -16,22 +17,20 @@ const {
   readOptions,
   readQuery,
   readStreamed,
-  transactionsOf,
 } = require('../client');
 const { Catalog } = require('../connection');
 const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
 const { openStream } = require('../query');
 const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
-const { readTransaction } = require('../transaction');
 const { Admission } = require('./admission');
+const { Checkouts } = require('./checkouts');
 const { useClientClass } = require('./client-class');
 const { Dispatcher } = require('./dispatcher');
-const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
+const { IdleWatch, watchEnd } = require('./leak-warning');
 const { Leases } = require('./leases');
 const { checkChannel, checkPayload } = require('./listen-arguments');
 const { Listener } = require('./listener');
-const { lend } = require('./loan');
 const { definePoolProperties, describeOptions } = require('./pg-properties');
 const { defineReadPool, replicaOptions } = require('./read-pool');
 
@@ -58,6 +57,7 @@ class Pool extends EventEmitter {
   #admission;
   /** @type {Leases} */
   #leases;
+  #checkouts;
   #listener;
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
@@ -97,7 +97,6 @@ class Pool extends EventEmitter {
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
       hasFloating: () => this.#leases.counts.floating > 0,
-      countTurns: () => this.#leases.waitingCount,
       onOpened: (client) => {
         log?.('new client connected');
         this.#idleWatch?.start();
@@ -112,6 +111,10 @@ class Pool extends EventEmitter {
     });
     this.#admission = new Admission(settings, registry, this.#dispatcher, invalid);
     this.#leases = new Leases(settings, registry, this.#dispatcher, this.#admission);
+    this.#checkouts = new Checkouts(settings, this.#dispatcher, this.#leases, {
+      onAcquired: (client) => callApart(() => this.emit('acquire', client)),
+      onReleased: (client, error) => callApart(() => this.emit('release', error, client)),
+    });
     this.#listener = new Listener(settings, registry, (error, client) =>
       this.#emitError(error, client),
     );
@@ -155,7 +158,7 @@ class Pool extends EventEmitter {
 
   /** Queries and borrowers that wait for a connection. */
   get waitingCount() {
-    return this.#dispatcher.waitingCount + this.#leases.waitingCount;
+    return this.#dispatcher.waitingCount;
   }
 
   get ending() {
@@ -164,12 +167,7 @@ class Pool extends EventEmitter {
 
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
-    const { waitingCount, ...others } = this.#dispatcher.stats();
-    return {
-      ...others,
-      waitingCount: waitingCount + this.#leases.waitingCount,
-      leases: this.#leases.counts,
-    };
+    return { ...this.#dispatcher.stats(), leases: this.#leases.counts };
   }
 
   /** @param {Error} error @param {Client} client */
@@ -277,25 +275,12 @@ class Pool extends EventEmitter {
     if (callback !== undefined && typeof callback !== 'function') {
       return this.#own(Promise.reject(callbackError('connect()')));
     }
-    const loan = this.#watchLoan();
-    const borrowed = this.#borrow(loan);
+    const borrowed = this.#checkouts.connect();
     if (callback === undefined) return this.#own(borrowed);
     callBack(borrowed, (error, client) =>
       error ? callback(error, undefined, () => {}) : callback(undefined, client, client.release),
     );
     return undefined;
-  }
-
-  /** @param {ReturnType<typeof watchLoan> | undefined} loan @returns {Promise<LentClient>} */
-  async #borrow(loan) {
-    if (this.#admission.refuse() === undefined && this.#leases.isPossible) {
-      const { client, release } = this.#leases.open();
-      return this.#lend(client, loan, release);
-    }
-    const member = await this.#dispatcher.borrow();
-    return this.#lend(member.client, loan, (isBroken) => {
-      this.#dispatcher.takeBack(member, isBroken);
-    });
   }
 
   /**
@@ -315,23 +300,8 @@ class Pool extends EventEmitter {
    * @param {Record<string, any>} [options] isolationLevel, readOnly, deferrable, retry
    * @returns {Promise<T>} what the function returns
    */
-  async transaction(fn, options) {
-    readTransaction(fn, options);
-    const loan = this.#watchLoan();
-    const member = await this.#dispatcher.borrow();
-    loan?.start();
-    transactionsOf(member.client).open();
-    try {
-      return await member.client.transaction(fn, options);
-    } finally {
-      loan?.stop();
-      this.#dispatcher.takeBack(member);
-    }
-  }
-
-  #watchLoan() {
-    const { leakWarningMillis } = this.#settings;
-    return leakWarningMillis > 0 ? watchLoan(leakWarningMillis) : undefined;
+  transaction(fn, options) {
+    return this.#checkouts.transaction(fn, options);
   }
 
   /** A pool that listens is not idle: it waits for notifications. */
@@ -339,23 +309,6 @@ class Pool extends EventEmitter {
     const { activity } = this.#dispatcher;
     const isIdle = activity.isIdle && this.#leases.count === 0 && !this.#listener.isListening;
     return { ...activity, isIdle };
-  }
-
-  /**
-   * @param {Client} client
-   * @param {ReturnType<typeof watchLoan> | undefined} loan
-   * @param {(isBroken: boolean) => void} takeBack
-   */
-  #lend(client, loan, takeBack) {
-    loan?.start();
-    transactionsOf(client).open();
-    const lent = lend(client, (error) => {
-      loan?.stop();
-      callApart(() => this.emit('release', error, client));
-      takeBack(Boolean(error));
-    });
-    callApart(() => this.emit('acquire', client));
-    return lent;
   }
 
   // --- Notifications ------------------------------------------------------------
