@@ -30,6 +30,8 @@ class PoolConnections {
   /** Those in the states shared and reserved. @type {Member[]} */
   shared = [];
   connectingCount = 0;
+  /** Whether one was made ever. */
+  hasOpened = false;
   #settings;
   #registry;
   #listener;
@@ -98,6 +100,7 @@ class PoolConnections {
     member.connect().then(
       () => {
         --this.connectingCount;
+        this.hasOpened = true;
         this.#backoff.succeeded();
         this.#sweepLater();
         listener.onOpened(member);

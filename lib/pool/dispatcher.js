@@ -1,30 +1,31 @@
 'use strict';
 
 // Brings together what waits for a connection of a pool (waiting-room.js) and the connections (connections.js): sends
-// queries on shared connections, lends connections to borrowers, who need one without neighbours, and takes them
-// back. Which connection it is, balancer.js decides (docs/pooling-and-pipelining.md). Owned by pool.js.
+// queries on shared connections, and lets lender.js lend some without neighbours. Which connection it is, balancer.js
+// decides (docs/pooling-and-pipelining.md). Owned by pool.js.
 
 const { AsyncResource } = require('node:async_hooks');
 
-const { afterDelivery, CallSite, Deferred, duringCall, lock } = require('../base');
-const { Client, plainQuery, transactionsOf } = require('../client');
+const { afterDelivery, lock } = require('../base');
+const { Client, plainQuery } = require('../client');
 const { isTransient } = require('../connection');
 const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
+const { Lender } = require('./lender');
 const { RefusalWarning } = require('./refusal-warning');
+const { SameServer } = require('./same-server');
 const { WaitingRoom } = require('./waiting-room');
 
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('./member').Member} Member
  * @typedef {import('../query').Query} Query
- * @typedef {import('./waiting-room').Borrower} Borrower
+ * @typedef {import('./ranking').Borrower} Borrower
  *
  * @typedef {object} DispatcherOwner
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
  * @property {() => boolean} hasFloating whether borrowers have what may still need a connection
- * @property {() => number} countTurns of leases that wait until they may wait for a connection
  * @property {(client: Client) => void} onOpened nobody else has it yet
  * @property {(error: Error) => void} onOpenFailed
  * @property {(error: Error, client: Client) => void} onLost of a connection that was not lent
@@ -32,6 +33,8 @@ const { WaitingRoom } = require('./waiting-room');
  */
 
 class Dispatcher {
+  /** @type {Lender} */
+  lender;
   #settings;
   #owner;
   #connections;
@@ -40,17 +43,11 @@ class Dispatcher {
   /** The lines of #waiting. */
   #queries;
   #borrowers;
+  #sameServer = new SameServer();
   /** Contexts of queries that wait, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
   #contexts = new WeakMap();
   #refusals = new RefusalWarning();
-  /** A borrower has left a wrapper on their client. */
-  #hasWrapped = false;
   #pumpPending = false;
-  #hasOpened = false;
-  /** No connection has led to a standby, or to a server that does not say whether it is one (before 14). */
-  #isOneServer = true;
-  /** A connection was made while sessions began otherwise than the server makes them. */
-  #hasSetUpAny = false;
   /** @type {(() => void) | undefined} set by end() */
   #whenEnded = undefined;
 
@@ -71,14 +68,14 @@ class Dispatcher {
       onSettled: () => this.#onSettled(),
     });
     this.#balancer = new Balancer(settings, this.#connections);
-    this.#waiting = new WaitingRoom(
-      settings,
-      this.#connections,
-      () => this.#pumpSoon(),
-      owner.countTurns,
-    );
+    this.#waiting = new WaitingRoom(settings, this.#connections, (item) => this.#onLeft(item));
     this.#queries = this.#waiting.queries;
     this.#borrowers = this.#waiting.borrowers;
+    this.lender = new Lender(settings, this.#connections, this.#balancer, this.#waiting, {
+      hasSetUp: owner.hasSetUp,
+      enqueue: (line, borrower) => this.#enqueue(line, borrower),
+      pump: () => this.#pump(),
+    });
   }
 
   get totalCount() {
@@ -89,8 +86,9 @@ class Dispatcher {
     return this.#connections.shared.filter((member) => member.isIdle).length;
   }
 
+  /** Of those whose turn has not come, too. */
   get waitingCount() {
-    return this.#queries.length + this.#borrowers.length;
+    return this.#waiting.length;
   }
 
   /** @returns {Client[]} */
@@ -118,15 +116,9 @@ class Dispatcher {
     return this.#connections.shared[0];
   }
 
-  /**
-   * Whether reads of borrowers may go to any connection: all of them lead to one server that can write, so that a
-   * read never sees less than the one before it; and the sessions are as the server makes them. An open connection,
-   * whoever has it, shows that the server is there.
-   */
+  /** Whether reads of borrowers may go to any connection. An open one shows that the server is there. */
   get mayMultiplex() {
-    const { members, connectingCount } = this.#connections;
-    if (members.size <= connectingCount || !this.#isOneServer) return false;
-    return !this.#hasSetUpAny && !this.#owner.hasSetUp();
+    return this.#sameServer.isCertain && !this.#owner.hasSetUp();
   }
 
   stats() {
@@ -163,7 +155,7 @@ class Dispatcher {
   /** @param {Query | Batch} work */
   runShared(work) {
     const isNext = this.#queries.length === 0 && !lock.isHeld;
-    const member = isNext ? this.#balancer.choose(this.waitingCount) : undefined;
+    const member = isNext ? this.#balancer.choose(this.#waiting.wantedCount) : undefined;
     if (member !== undefined) {
       member.submit(work);
       return;
@@ -174,7 +166,9 @@ class Dispatcher {
 
   /** Whether somebody may want to know in whose context a query is sent. */
   get #mayBeWrapped() {
-    return Client.prototype.query !== plainQuery || this.#hasWrapped || this.#owner.hasSetUp();
+    return (
+      Client.prototype.query !== plainQuery || this.lender.hasWrapped || this.#owner.hasSetUp()
+    );
   }
 
   /**
@@ -185,11 +179,11 @@ class Dispatcher {
     this.borrow(work).then(
       (member) => {
         if (work.isSettled) {
-          this.takeBack(member);
+          this.lender.takeBack(member);
           return;
         }
         // Not by its promise: a handler there would hide a rejection that nobody else handles.
-        work.onceSettled(() => this.takeBack(member));
+        work.onceSettled(() => this.lender.takeBack(member));
         member.submit(work);
       },
       (error) => work.reject(error),
@@ -207,104 +201,22 @@ class Dispatcher {
     }
     this.#waiting.remove(work);
     work.reject(reason);
-    this.#pumpSoon();
   }
 
   // --- Connections without neighbours ---------------------------------------------
 
   /**
    * @param {Query | Batch} [work] that it is for
-   * @returns {Promise<Member>} in the state exclusive
+   * @returns {Promise<Member>} in the state exclusive; the lender takes it back
    */
   borrow(work) {
     const refusal = this.#owner.refuse();
-    return refusal === undefined ? this.pin(work) : Promise.reject(refusal);
-  }
-
-  /**
-   * The same for a lease, which the end of the pool waits for.
-   * @param {Query | Batch} [work] that it is for
-   * @param {{ borrower: Borrower | undefined }} [lease]
-   * @returns {Promise<Member>}
-   */
-  pin(work, lease) {
-    /** @type {Borrower} */
-    const borrower = new Deferred(this.#hasOpened ? undefined : new CallSite());
-    if (work !== undefined) this.#waiting.borrowFor(work, borrower);
-    if (lease !== undefined) {
-      lease.borrower = borrower;
-      borrower.isLease = true;
-    }
-    duringCall(borrower, () => this.#enqueue(this.#borrowers, borrower));
-    return borrower.promise;
-  }
-
-  /**
-   * @param {{ borrower: Borrower | undefined }} lease
-   * @returns {boolean} whether it waited for a connection; it does no longer
-   */
-  stopPinning(lease) {
-    const { borrower } = lease;
-    lease.borrower = undefined;
-    const hasWaited = borrower !== undefined && this.#borrowers.remove(borrower);
-    if (hasWaited) this.#pumpSoon();
-    return hasWaited;
-  }
-
-  /**
-   * @param {Member} [wanted] no other one
-   * @returns {Member | undefined} in the state exclusive, if one is idle and nobody waits
-   */
-  pinIdle(wanted) {
-    if (this.waitingCount > 0 || lock.isHeld) return undefined;
-    const isWanted = wanted?.state === 'shared' && wanted.isIdle;
-    const member = wanted === undefined ? this.#balancer.findIdle() : isWanted ? wanted : undefined;
-    if (member !== undefined) this.#lendOut(member);
-    return member;
-  }
-
-  /** @param {Member} member */
-  #lendOut(member) {
-    this.#connections.unshare(member);
-    member.become('exclusive');
-  }
-
-  /** Why somebody who has waited for connectionTimeoutMillis gets no connection. */
-  timeoutError() {
-    return this.#waiting.timeoutError();
-  }
-
-  /** @returns {Error | undefined} why nobody else may wait for a connection */
-  refuseToWait() {
-    return this.#waiting.refuseMore(1);
+    return refusal === undefined ? this.lender.borrow(work) : Promise.reject(refusal);
   }
 
   /** The end of the pool may have waited for it. */
   onLeaseReleased() {
     if (this.isEnding) this.#pumpSoon();
-  }
-
-  /**
-   * @param {Member} member
-   * @param {boolean} [isBroken] the borrower does not want it to be used again
-   */
-  async takeBack(member, isBroken = false) {
-    transactionsOf(member.client).close();
-    if (member.isWrapped) this.#hasWrapped = true;
-    if (!this.#connections.members.has(member)) return;
-    if (isBroken) {
-      member.become('leaving');
-      member.connection.destroy();
-      return;
-    }
-    // Nobody is to wait behind what the borrower has left in flight.
-    await member.connection.whenQuiet();
-    const isUsable = await member.reset(this.#owner.hasSetUp());
-    if (!this.#connections.members.has(member)) return;
-    member.endLoan();
-    if (isUsable && !member.isSpent) this.#connections.share(member);
-    else this.#connections.retire(member);
-    this.#pump();
   }
 
   // --- Serving those who wait --------------------------------------------------------
@@ -338,14 +250,19 @@ class Dispatcher {
   #onSettled() {
     const { allowExitOnIdle, maxUses } = this.#settings;
     const isWorthIt =
-      this.waitingCount > 0 || this.isEnding || allowExitOnIdle || maxUses !== Infinity;
+      this.#waiting.wantedCount > 0 || this.isEnding || allowExitOnIdle || maxUses !== Infinity;
     if (isWorthIt) this.#pumpSoon();
   }
 
   /**
-   * Also when somebody waits no longer: the connection that was reserved for them may serve queries, and the end of
-   * the pool may have waited for them.
+   * The connection that was reserved for it may serve queries, and the end of the pool may have waited for it.
+   * @param {Query | Batch | Borrower} item that waits no longer
    */
+  #onLeft(item) {
+    this.lender.onLeft(item);
+    this.#pumpSoon();
+  }
+
   #pumpSoon() {
     if (this.#pumpPending) return;
     this.#pumpPending = true;
@@ -363,11 +280,11 @@ class Dispatcher {
     }
     this.#connections.retireSpent();
     // Where connections are replaced after a few uses, none is ever kept free for those who want one alone.
-    if (this.#borrowers.oldestSince < this.#queries.oldestSince) this.#serveBorrowers();
+    if (this.#borrowers.oldestSince < this.#queries.oldestSince) this.lender.serve();
     this.#serveQueries();
     // A connection that is not reserved any more may serve queries at once.
-    if (this.#serveBorrowers()) this.#serveQueries();
-    this.#connections.grow(this.waitingCount, () => this.#pump());
+    if (this.lender.serve()) this.#serveQueries();
+    this.#connections.grow(this.#waiting.wantedCount, () => this.#pump());
     if (this.#settings.allowExitOnIdle) {
       for (const member of this.#connections.shared) {
         if (member.isIdle) member.connection.setLoopRef(false);
@@ -378,7 +295,7 @@ class Dispatcher {
 
   #serveQueries() {
     for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
-      const member = this.#balancer.choose(this.waitingCount - 1);
+      const member = this.#balancer.choose(this.#waiting.wantedCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
       const context = member.isWrapped ? this.#contexts.get(query) : undefined;
@@ -387,31 +304,13 @@ class Dispatcher {
     }
   }
 
-  /** @returns {boolean} whether a connection is not reserved any more */
-  #serveBorrowers() {
-    for (let next = this.#borrowers.peek(); next !== undefined; next = this.#borrowers.peek()) {
-      const member = this.#balancer.findIdle();
-      if (member === undefined) break;
-      this.#borrowers.shift();
-      this.#lendOut(member);
-      if (!next.isLease) member.connection.profile.adopt(undefined);
-      next.resolve(member);
-    }
-    // One for each borrower, unless queries have waited for longer.
-    const isQueriesTurn = this.#borrowers.oldestSince > this.#queries.oldestSince;
-    const wanted = this.#connections.mayGrow || isQueriesTurn ? 0 : this.#borrowers.length;
-    return this.#balancer.reserve(wanted);
-  }
-
   // --- Connections that come and go ---------------------------------------------
 
   /** @param {Member} member */
   #onOpened(member) {
     this.#refusals.over();
-    this.#hasOpened = true;
-    if (member.connection.parameterStatus('in_hot_standby') !== 'off') this.#isOneServer = false;
     // A listener of once() is gone behind this connection, and the others are not like it.
-    if (this.#owner.hasSetUp()) this.#hasSetUpAny = true;
+    this.#sameServer.add(member, this.#owner.hasSetUp());
     // A listener may send what every connection is to begin with; it still has it alone.
     this.#owner.onOpened(member.client);
     member.start();
@@ -455,6 +354,8 @@ class Dispatcher {
 
   /** @param {Member} member */
   #onClosed(member) {
+    this.#sameServer.remove(member);
+    this.lender.onClosed(member);
     this.#owner.onClosed(member.face);
     // Not at once: nothing may be sent in the middle of a delivery.
     this.#onSettled();

@@ -9,6 +9,7 @@ const { eventsOf } = require('../client');
 const { membersOf } = require('../query');
 const { Profile } = require('../statements');
 const { Pin } = require('./pin');
+const { Borrower } = require('./ranking');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -57,7 +58,7 @@ class LeaseSession {
   }
 }
 
-class LeaseConnection {
+class LeaseConnection extends Borrower {
   session = new LeaseSession(this);
   /** Set while it has a connection alone. @type {Pin | undefined} */
   #pin = undefined;
@@ -83,24 +84,13 @@ class LeaseConnection {
   #acceptance = undefined;
   /** Where its last values of sequences are, as long as nobody else uses that. @type {{ member: Member, settled: number } | undefined} */
   #lastValues = undefined;
-  // Its place among the leases (lease-order.js).
-
-  /** @type {LeaseConnection | undefined} */
-  older = undefined;
-  /** @type {LeaseConnection | undefined} */
-  younger = undefined;
-  /** Whether it may be pinned. */
-  isOld = false;
-  /** Set while it waits until it is. @type {import('./leases').Turn | undefined} */
-  turn = undefined;
-  /** In the pool's line of those who wait for a connection. @type {import('./waiting-room').Borrower | undefined} */
-  borrower = undefined;
 
   /**
    * @param {import('./leases').Leases} leases
    * @param {import('../client').ClientEvents} events
    */
   constructor(leases, events) {
+    super();
     this.#leases = leases;
     this.#events = events;
   }
@@ -275,18 +265,17 @@ class LeaseConnection {
     if (this.#isPinning) return;
     const idle = this.#pinAgain() ?? this.#leases.pinNow(this);
     if (idle !== undefined) {
-      this.#onPinned(idle);
+      this.onGranted(idle);
       return;
     }
     this.#isPinning = true;
-    this.#leases.pin(this).then(
-      (member) => this.#onPinned(member),
-      (error) => this.#onRefused(error),
-    );
+    this.#leases.pin(this);
   }
 
   #stopPinning() {
-    if (this.#isPinning && this.#leases.stopPinning(this)) this.#isPinning = false;
+    if (!this.#isPinning) return;
+    this.#isPinning = false;
+    this.#leases.stopPinning(this);
   }
 
   #rejectWaiting() {
@@ -295,30 +284,29 @@ class LeaseConnection {
     this.#tellServed();
   }
 
-  /** @param {Member} member */
-  #onPinned(member) {
+  /** @override @param {Member} member */
+  onGranted(member) {
     this.#isPinning = false;
-    // What it was for may have been given up; and what came since then waits for a read.
-    if (!this.isWaiting || this.floating !== undefined) {
-      this.#leases.takeBack(member, false);
-    } else {
-      const works = this.#waiting.splice(0);
-      const pin = this.#settleOn(member);
-      for (const work of works) {
-        if (work.isSettled) continue;
-        work.defaultLimit?.restart();
-        this.#send(pin, work);
-        if (this.#acceptance?.query === work) this.#acceptance.callback();
-      }
-      if (this.#isReleased) this.#letGo(pin);
+    const works = this.#waiting.splice(0);
+    const pin = this.#settleOn(member);
+    for (const work of works) {
+      if (work.isSettled) continue;
+      work.defaultLimit?.restart();
+      this.#send(pin, work);
+      if (this.#acceptance?.query === work) this.#acceptance.callback();
     }
+    if (this.#isReleased) this.#letGo(pin);
     this.#tellServed();
   }
 
-  /** @param {Error} error why it got no connection */
-  #onRefused(error) {
+  /** @override @param {Error} error why it gets no connection */
+  onRefused(error) {
     this.#isPinning = false;
-    for (const work of this.#waiting.splice(0)) work.reject(this.#leases.copy(error));
+    for (const work of this.#waiting.splice(0)) {
+      // Under overload many are refused: a stack trace for each would cost more than serving them.
+      work.isInCall = false;
+      work.reject(this.#leases.copy(error));
+    }
     this.#tellServed();
   }
 
@@ -335,6 +323,7 @@ class LeaseConnection {
     if (this.#leases.areSequencesAsked && !this.#pin.hasLastValues) {
       member.connection.profile.forgetSequences();
     }
+    ++this.#leases.pinnedCount;
     eventsOf(member.client).face = this.#events.face;
     if (this.#isLoopRef !== undefined) member.connection.setLoopRef(this.#isLoopRef);
     return this.#pin;
@@ -383,7 +372,10 @@ class LeaseConnection {
     if (this.#pin !== pin || this.#isReleased || this.#state !== 'ready' || !pin.isIdle) return;
     // What asks the lease for its connection now, waits for it.
     if (this.isWaiting || this.#servedWaiters.length > 0) return;
-    if (pin.isTraceless) this.#letGo(pin);
+    if (!pin.isTraceless) return;
+    // It keeps its place among those who may be pinned.
+    pin.member.borrower = undefined;
+    this.#letGo(pin);
   }
 
   /** Its client was released. @param {boolean} isBroken its connection, if it has one, is not to be used again */

@@ -1,39 +1,36 @@
 'use strict';
 
 // The leases of a pool: what connect() gives where clients may share connections (the option `multiplex`). Decides
-// what may float, and who may be pinned: the oldest `max` leases, who would have a connection in `pg`. So nobody
-// waits for a connection of those who wait for them, unless they did with `pg`. Owned by pool.js.
+// what may float; who may be pinned, lender.js decides. Owned by pool.js.
 
-const { copyError, Deferred, TimeLimit } = require('../base');
+const { copyError } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
 const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
 const { LeaseConnection } = require('./lease-connection');
-const { LeaseOrder } = require('./lease-order');
 const { StalledReads } = require('./stalled-reads');
 
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('./member').Member} Member
- *
- * A lease that waits until it is among the oldest.
- * @typedef {{ granted: Deferred<void>, limit: TimeLimit | undefined }} Turn
  */
 
 class Leases {
   /** Whether they live for long, so that each lets go of a connection as soon as it can. */
   areLasting = false;
   registry;
+  /** Those that were not released. */
+  count = 0;
+  /** Those of them that have a connection. */
+  pinnedCount = 0;
   #settings;
   #dispatcher;
   #admission;
   #shared;
   #stalled;
-  #order;
+  #lender;
   /** Those that were released with a read in flight. @type {Set<LeaseConnection>} */
   #released = new Set();
-  /** Those that wait until they are old enough. */
-  #turnCount = 0;
 
   /**
    * @param {import('../options').Settings} settings
@@ -46,7 +43,7 @@ class Leases {
     this.registry = registry;
     this.#dispatcher = dispatcher;
     this.#admission = admission;
-    this.#order = new LeaseOrder(settings.max);
+    this.#lender = dispatcher.lender;
     this.#stalled = new StalledReads(
       () => this.#floating(),
       (query) => this.float(query),
@@ -60,31 +57,17 @@ class Leases {
     };
   }
 
-  get count() {
-    return this.#order.size;
-  }
-
   get counts() {
-    let pinned = 0;
-    for (const { member } of this.#order) if (member !== undefined) ++pinned;
-    return { floating: this.count - pinned, pinned };
-  }
-
-  /** Those that wait until they may be pinned. */
-  get waitingCount() {
-    return this.#turnCount;
+    return { floating: this.count - this.pinnedCount, pinned: this.pinnedCount };
   }
 
   /**
    * Whether connect() may give one now: an open connection shows that the server is there and the login good, and
-   * sessions begin as the server makes them. With `max: 1` a pool is used as a mutex.
+   * sessions begin as the server makes them.
    */
   get isPossible() {
-    const { multiplex, max, makeClient, resetQuery } = this.#settings;
-    if (multiplex === 'off' || max === 1 || makeClient !== undefined) return false;
-    // Sessions keep what borrowers have made of them.
-    if (resetQuery === '') return false;
-    return this.#dispatcher.mayMultiplex;
+    if (!this.#lender.mayLease || !this.#dispatcher.mayMultiplex) return false;
+    return this.#admission.refuse() === undefined;
   }
 
   /** @returns {{ client: Client, release: (isBroken: boolean) => void }} */
@@ -100,7 +83,8 @@ class Leases {
       },
     });
     const opened = /** @type {LeaseConnection} */ (/** @type {unknown} */ (lease));
-    this.#order.add(opened);
+    ++this.count;
+    this.#lender.join(opened);
     const release = (/** @type {boolean} */ isBroken) => {
       transactionsOf(client).close();
       this.#release(opened, isBroken);
@@ -109,11 +93,16 @@ class Leases {
   }
 
   /** @param {LeaseConnection} lease @param {boolean} isBroken */
-  async #release(lease, isBroken) {
+  #release(lease, isBroken) {
     lease.release(isBroken);
-    // What it has left behind is still to be sent.
+    if (lease.isWaiting || lease.floating !== undefined) this.#endLater(lease);
+    else this.#end(lease);
+  }
+
+  /** @param {LeaseConnection} lease that has left something behind, which is still to be sent or answered */
+  async #endLater(lease) {
     while (lease.isWaiting) await lease.whenServed();
-    this.#remove(lease);
+    this.#end(lease);
     if (lease.floating === undefined) return;
     this.#released.add(lease);
     await lease.whenServed();
@@ -121,10 +110,9 @@ class Leases {
   }
 
   /** @param {LeaseConnection} lease */
-  #remove(lease) {
-    const next = this.#order.remove(lease);
-    // It is served from here on: it can no longer be taken back.
-    if (next !== undefined) this.#endTurn(next)?.granted.resolve();
+  #end(lease) {
+    --this.count;
+    this.#lender.leave(lease);
     this.#dispatcher.onLeaseReleased();
   }
 
@@ -170,8 +158,9 @@ class Leases {
   /** Reads in flight. @returns {Query[]} */
   #floating() {
     const queries = [];
-    for (const leases of [this.#order, this.#released]) {
-      for (const { floating } of leases) if (floating !== undefined) queries.push(floating);
+    for (const borrower of [...this.#lender.ranked, ...this.#released]) {
+      const floating = borrower instanceof LeaseConnection ? borrower.floating : undefined;
+      if (floating !== undefined) queries.push(floating);
     }
     return queries;
   }
@@ -200,21 +189,14 @@ class Leases {
 
   // --- Pinning --------------------------------------------------------------------
 
-  /** @param {LeaseConnection} lease @returns {Promise<Member>} in the state exclusive */
-  async pin(lease) {
-    if (!lease.isOld) await this.#whenOld(lease);
-    return this.#dispatcher.pin(undefined, lease);
+  /** @param {LeaseConnection} lease that is granted a connection, or refused one; perhaps at once */
+  pin(lease) {
+    this.#lender.pin(lease);
   }
 
-  /**
-   * @param {LeaseConnection} lease that needs no connection any more
-   * @returns {boolean} whether it waited for one; then the promise of pin() never settles
-   */
+  /** @param {LeaseConnection} lease that waits for a connection, and needs none any more */
   stopPinning(lease) {
-    const turn = this.#endTurn(lease);
-    if (turn === undefined) return this.#dispatcher.stopPinning(lease);
-    turn.limit?.cancel();
-    return true;
+    this.#lender.stopPinning(lease);
   }
 
   /**
@@ -223,43 +205,13 @@ class Leases {
    * @returns {Member | undefined} in the state exclusive, if one is idle
    */
   pinNow(lease, wanted) {
-    return lease.isOld ? this.#dispatcher.pinIdle(wanted) : undefined;
+    return this.#lender.pinIdle(lease, wanted);
   }
 
   /** @param {Member} member @param {boolean} isBroken */
   takeBack(member, isBroken) {
-    this.#dispatcher.takeBack(member, isBroken);
-  }
-
-  /** @param {LeaseConnection} lease */
-  async #whenOld(lease) {
-    const refusal = this.#dispatcher.refuseToWait();
-    if (refusal !== undefined) throw refusal;
-    const { connectionTimeoutMillis: millis } = this.#settings;
-    /** @type {Turn} */
-    const turn = { granted: new Deferred(), limit: undefined };
-    if (millis > 0) {
-      turn.limit = new TimeLimit(millis, () =>
-        turn.granted.reject(this.#dispatcher.timeoutError()),
-      );
-    }
-    lease.turn = turn;
-    ++this.#turnCount;
-    try {
-      await turn.granted.promise;
-    } finally {
-      turn.limit?.cancel();
-      if (lease.turn === turn) this.#endTurn(lease);
-    }
-  }
-
-  /** @param {LeaseConnection} lease @returns {Turn | undefined} what it has waited for, if it has */
-  #endTurn(lease) {
-    const { turn } = lease;
-    if (turn === undefined) return undefined;
-    lease.turn = undefined;
-    --this.#turnCount;
-    return turn;
+    --this.pinnedCount;
+    this.#lender.takeBack(member, isBroken);
   }
 
   /** @param {Error} error that several statements are rejected with */

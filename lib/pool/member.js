@@ -28,6 +28,8 @@ class Member {
    * @type {'connecting' | 'shared' | 'reserved' | 'exclusive' | 'leaving'}
    */
   state = 'connecting';
+  /** Who has it, while it is lent. @type {import('./ranking').Borrower | undefined} */
+  borrower = undefined;
   /** Since when nothing has been in flight, as of the last sweep. */
   idleSince = Infinity;
   #settledAtSweep = -1;
@@ -119,6 +121,7 @@ class Member {
   /** Its borrower has given it back: as in `pg` that was one use. */
   endLoan() {
     this.#uncounted += this.#queries - this.#queriesAtLoan - 1;
+    this.connection.session.hasTouchedTransaction = false;
   }
 
   /** Whether it has served as often as it may. */
@@ -145,6 +148,14 @@ class Member {
     const { settled } = this.connection;
     if (!this.isIdle || settled !== this.#settledAtSweep) this.idleSince = now;
     this.#settledAtSweep = settled;
+  }
+
+  /** Whether its borrower has left nothing behind: nothing is in flight, and there is nothing to undo. */
+  get isClean() {
+    const { session, canceller, inFlight } = this.connection;
+    if (inFlight > 0 || canceller.current !== undefined || canceller.mayBeSignalled) return false;
+    if (session.hasTouchedSession) return false;
+    return !session.hasTouchedTransaction || session.transactionStatus === 0;
   }
 
   /**

@@ -1,7 +1,8 @@
 'use strict';
 
 // The public API of a pool, in the shape of `pg`'s Pool: it reads the arguments, gives out promises and streams, and
-// emits the events. admission.js decides how a query is to run, dispatcher.js on which connection.
+// emits the events. admission.js decides how a query is to run, dispatcher.js on which connection; checkouts.js lends
+// clients.
 
 const { apart, callApart, ParameterError, PoolError } = require('../base');
 const {
@@ -14,21 +15,19 @@ const {
   readQuery,
   SENDER,
   Streamable,
-  transactionsOf,
 } = require('../client');
 const { Catalog } = require('../connection');
 const { readOptions } = require('../options');
 const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
-const { readTransaction } = require('../transaction');
 const { Admission } = require('./admission');
+const { Checkouts } = require('./checkouts');
 const { useClientClass } = require('./client-class');
 const { Dispatcher } = require('./dispatcher');
-const { IdleWatch, watchEnd, watchLoan } = require('./leak-warning');
+const { IdleWatch, watchEnd } = require('./leak-warning');
 const { Leases } = require('./leases');
 const { checkChannel, checkPayload } = require('./listen-arguments');
 const { Listener } = require('./listener');
-const { lend } = require('./loan');
 const { definePoolProperties, describeOptions } = require('./pg-properties');
 const { defineReadPool, replicaOptions } = require('./read-pool');
 
@@ -55,6 +54,7 @@ class Pool extends Streamable {
   #admission;
   /** @type {Leases} */
   #leases;
+  #checkouts;
   #listener;
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
@@ -94,7 +94,6 @@ class Pool extends Streamable {
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
       hasFloating: () => this.#leases.counts.floating > 0,
-      countTurns: () => this.#leases.waitingCount,
       onOpened: (client) => {
         log?.('new client connected');
         this.#idleWatch?.start();
@@ -109,6 +108,10 @@ class Pool extends Streamable {
     });
     this.#admission = new Admission(settings, registry, this.#dispatcher, invalid);
     this.#leases = new Leases(settings, registry, this.#dispatcher, this.#admission);
+    this.#checkouts = new Checkouts(settings, this.#dispatcher, this.#leases, {
+      onAcquired: (client) => callApart(() => this.emit('acquire', client)),
+      onReleased: (client, error) => callApart(() => this.emit('release', error, client)),
+    });
     this.#listener = new Listener(settings, registry, (error, client) =>
       this.#emitError(error, client),
     );
@@ -152,7 +155,7 @@ class Pool extends Streamable {
 
   /** Queries and borrowers that wait for a connection. */
   get waitingCount() {
-    return this.#dispatcher.waitingCount + this.#leases.waitingCount;
+    return this.#dispatcher.waitingCount;
   }
 
   get ending() {
@@ -161,12 +164,7 @@ class Pool extends Streamable {
 
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
-    const { waitingCount, ...others } = this.#dispatcher.stats();
-    return {
-      ...others,
-      waitingCount: waitingCount + this.#leases.waitingCount,
-      leases: this.#leases.counts,
-    };
+    return { ...this.#dispatcher.stats(), leases: this.#leases.counts };
   }
 
   /** @param {Error} error @param {Client} client */
@@ -232,25 +230,12 @@ class Pool extends Streamable {
     if (callback !== undefined && typeof callback !== 'function') {
       return this.#own(Promise.reject(callbackError('connect()')));
     }
-    const loan = this.#watchLoan();
-    const borrowed = this.#borrow(loan);
+    const borrowed = this.#checkouts.connect();
     if (callback === undefined) return this.#own(borrowed);
     callBack(borrowed, (error, client) =>
       error ? callback(error, undefined, () => {}) : callback(undefined, client, client.release),
     );
     return undefined;
-  }
-
-  /** @param {ReturnType<typeof watchLoan> | undefined} loan @returns {Promise<LentClient>} */
-  async #borrow(loan) {
-    if (this.#admission.refuse() === undefined && this.#leases.isPossible) {
-      const { client, release } = this.#leases.open();
-      return this.#lend(client, loan, release);
-    }
-    const member = await this.#dispatcher.borrow();
-    return this.#lend(member.client, loan, (isBroken) => {
-      this.#dispatcher.takeBack(member, isBroken);
-    });
   }
 
   /**
@@ -270,23 +255,8 @@ class Pool extends Streamable {
    * @param {Record<string, any>} [options] isolationLevel, readOnly, deferrable, retry
    * @returns {Promise<T>} what the function returns
    */
-  async transaction(fn, options) {
-    readTransaction(fn, options);
-    const loan = this.#watchLoan();
-    const member = await this.#dispatcher.borrow();
-    loan?.start();
-    transactionsOf(member.client).open();
-    try {
-      return await member.client.transaction(fn, options);
-    } finally {
-      loan?.stop();
-      this.#dispatcher.takeBack(member);
-    }
-  }
-
-  #watchLoan() {
-    const { leakWarningMillis } = this.#settings;
-    return leakWarningMillis > 0 ? watchLoan(leakWarningMillis) : undefined;
+  transaction(fn, options) {
+    return this.#checkouts.transaction(fn, options);
   }
 
   /** A pool that listens is not idle: it waits for notifications. */
@@ -294,23 +264,6 @@ class Pool extends Streamable {
     const { activity } = this.#dispatcher;
     const isIdle = activity.isIdle && this.#leases.count === 0 && !this.#listener.isListening;
     return { ...activity, isIdle };
-  }
-
-  /**
-   * @param {Client} client
-   * @param {ReturnType<typeof watchLoan> | undefined} loan
-   * @param {(isBroken: boolean) => void} takeBack
-   */
-  #lend(client, loan, takeBack) {
-    loan?.start();
-    transactionsOf(client).open();
-    const lent = lend(client, (error) => {
-      loan?.stop();
-      callApart(() => this.emit('release', error, client));
-      takeBack(Boolean(error));
-    });
-    callApart(() => this.emit('acquire', client));
-    return lent;
   }
 
   // --- Notifications ------------------------------------------------------------

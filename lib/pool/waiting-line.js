@@ -1,7 +1,7 @@
 'use strict';
 
 // First in, first out: what waits for a connection of a pool, and for how long
-// it may. Used by pool.js alone.
+// it may. Used by waiting-room.js.
 
 const { TimeLimit } = require('../base');
 
@@ -46,10 +46,12 @@ class WaitingLine {
     return this.#entries[this.#first]?.since ?? Infinity;
   }
 
-  /** @param {T} item */
-  push(item) {
-    this.#entries.push({ item, since: performance.now() });
-    this.#armLimit();
+  /** @param {T} item @param {number} [since] when it began to wait, if it comes from another line */
+  push(item, since = performance.now()) {
+    let index = this.#entries.length;
+    while (index > this.#first && this.#entries[index - 1].since > since) --index;
+    this.#entries.splice(index, 0, { item, since });
+    if (index === this.#first) this.#armLimit();
   }
 
   /** @returns {T | undefined} */
@@ -68,14 +70,22 @@ class WaitingLine {
 
   /** @param {T} item @returns {boolean} whether it was there, and is out now */
   remove(item) {
+    return this.take(item) !== undefined;
+  }
+
+  /** @param {T} item @returns {number | undefined} since when it has waited, if it was there; it is out now */
+  take(item) {
     for (let index = this.#first; index < this.#entries.length; ++index) {
-      if (this.#entries[index].item === item) {
+      const entry = this.#entries[index];
+      if (entry.item !== item) continue;
+      if (index === this.#first) {
+        this.shift();
+      } else {
         this.#entries.splice(index, 1);
-        if (this.length === 0) this.#limit?.cancel();
-        return true;
       }
+      return entry.since;
     }
-    return false;
+    return undefined;
   }
 
   /** @returns {T[]} all of them, taken out */
@@ -88,7 +98,7 @@ class WaitingLine {
   }
 
   #armLimit() {
-    if (this.#timeoutMillis === 0 || this.length !== 1) return;
+    if (this.#timeoutMillis === 0) return;
     // Everybody may wait for the same time, so that one timer for the first is enough.
     this.#limit?.cancel();
     const left = this.oldestSince + this.#timeoutMillis - performance.now();

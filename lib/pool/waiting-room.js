@@ -1,17 +1,18 @@
 'use strict';
 
-// What waits for a connection of a pool: queries in one line, and borrowers, who get a connection without neighbours,
-// in the other. Each waits for connectionTimeoutMillis at most, and no more than maxWaiting wait at a time.
-// Owned by dispatcher.js, which serves both lines.
+// What waits for a connection of a pool: queries in one line, borrowers, who get a connection without neighbours, in
+// another, and in a third one those borrowers whose turn has not come, since they are not among the oldest (ranking.js).
+// Each waits for connectionTimeoutMillis at most, and no more than maxWaiting wait at a time. Owned by dispatcher.js,
+// which serves the first line; lender.js serves the others.
 
 const { copyError, PoolError } = require('../base');
 const { waitedError } = require('../connection');
+const { Borrower } = require('./ranking');
 const { WaitingLine } = require('./waiting-line');
 
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('../query').Query} Query
- * @typedef {import('../base').Deferred<import('./member').Member> & { isLease?: boolean }} Borrower
  */
 
 class WaitingRoom {
@@ -19,36 +20,42 @@ class WaitingRoom {
   queries;
   /** @type {WaitingLine<Borrower>} */
   borrowers;
+  /** Borrowers who are too young for the line before. @type {WaitingLine<Borrower>} */
+  turns;
   /** The borrower of what must run alone. @type {WeakMap<Query | Batch, Borrower>} */
   #borrowerOf = new WeakMap();
   #settings;
   #connections;
   #onLeft;
-  #countElsewhere;
 
   /**
    * @param {import('../options').Settings} settings
    * @param {import('./connections').PoolConnections} connections
-   * @param {() => void} onLeft somebody waits no longer, and was not served
-   * @param {() => number} countElsewhere of those who wait for a place in a line
+   * @param {(item: Query | Batch | Borrower) => void} onLeft it waits no longer, and was not served
    */
-  constructor(settings, connections, onLeft, countElsewhere) {
+  constructor(settings, connections, onLeft) {
     this.#settings = settings;
     this.#connections = connections;
     this.#onLeft = onLeft;
-    this.#countElsewhere = countElsewhere;
     const { connectionTimeoutMillis } = settings;
     this.queries = new WaitingLine(connectionTimeoutMillis, (query) => this.#expire(query));
     this.borrowers = new WaitingLine(connectionTimeoutMillis, (borrower) => this.#expire(borrower));
+    this.turns = new WaitingLine(connectionTimeoutMillis, (borrower) => this.#expire(borrower));
   }
 
   get length() {
+    return this.wantedCount + this.turns.length;
+  }
+
+  /** How many would have a connection now if there were enough of them. */
+  get wantedCount() {
     return this.queries.length + this.borrowers.length;
   }
 
   /** When the first of those who wait began to (performance.now()); Infinity: nobody waits. */
   get oldestSince() {
-    return Math.min(this.queries.oldestSince, this.borrowers.oldestSince);
+    const { queries, borrowers, turns } = this;
+    return Math.min(queries.oldestSince, borrowers.oldestSince, turns.oldestSince);
   }
 
   /**
@@ -62,10 +69,27 @@ class WaitingRoom {
 
   /** @param {Query | Batch} work that may wait, itself or by a borrower, and is not to any longer */
   remove(work) {
-    this.queries.remove(work);
     const borrower = this.#borrowerOf.get(work);
-    if (borrower !== undefined) this.borrowers.remove(borrower);
     this.#borrowerOf.delete(work);
+    if (this.queries.remove(work)) this.#onLeft(work);
+    else if (borrower !== undefined) this.removeBorrower(borrower);
+  }
+
+  /** @param {Borrower} borrower that may wait, and is not to any longer */
+  removeBorrower(borrower) {
+    if (this.borrowers.remove(borrower) || this.turns.remove(borrower)) this.#onLeft(borrower);
+  }
+
+  /**
+   * It goes on to wait for a connection, and for no longer than if it had done so from the beginning.
+   * @param {Borrower} borrower that is among the oldest from now on
+   * @returns {boolean} whether it has waited for that
+   */
+  beginTurn(borrower) {
+    const since = this.turns.take(borrower);
+    if (since === undefined) return false;
+    this.borrowers.push(borrower, since);
+    return true;
   }
 
   /**
@@ -75,41 +99,39 @@ class WaitingRoom {
    * @param {T} item its last one, unless it was served already
    */
   refuseExcess(line, item) {
-    const refusal = this.refuseMore(0);
-    if (refusal === undefined || !line.remove(item)) return;
-    this.#onLeft();
-    // Under overload many are refused: a stack trace for each would cost more than serving them.
-    item.isInCall = false;
-    item.reject(refusal);
-  }
-
-  /** @param {number} more how many want to wait, too @returns {PoolError | undefined} why they must not */
-  refuseMore(more) {
     const { maxWaiting } = this.#settings;
-    if (this.length + this.#countElsewhere() + more <= maxWaiting) return undefined;
-    return new PoolError(
+    if (this.length <= maxWaiting || !line.remove(item)) return;
+    // Under overload many are refused: a stack trace for each would cost more than serving them.
+    if ('isInCall' in item) item.isInCall = false;
+    const message =
       `the pool is overloaded: ${maxWaiting} are waiting for a connection (maxWaiting); ` +
-        'try again later, or raise max or maxInFlight',
-      'ERR_PG_CONDUIT_POOL_FULL',
-    );
+      'try again later, or raise max or maxInFlight';
+    this.#refuse(item, new PoolError(message, 'ERR_PG_CONDUIT_POOL_FULL'));
   }
 
   /** @param {Error} error why no connection can be made: everybody gets a copy of their own */
   rejectAll(error) {
-    // Nothing of theirs was sent, whatever the error says of a query that onConnect has sent.
-    const copy = () => Object.assign(copyError(error), { outcome: 'not-run' });
-    for (const query of this.queries.clear()) query.reject(copy());
-    for (const borrower of this.borrowers.clear()) borrower.reject(copy());
+    const lines = [this.queries, this.turns, this.borrowers];
+    for (const item of lines.flatMap((line) => /** @type {any[]} */ (line.clear()))) {
+      // Nothing of theirs was sent, whatever the error says of a query that onConnect has sent.
+      this.#refuse(item, Object.assign(copyError(error), { outcome: 'not-run' }));
+    }
   }
 
   /** @param {Query | Batch | Borrower} item that has waited for too long, and is out */
   #expire(item) {
-    item.reject(this.timeoutError());
-    this.#onLeft();
+    this.#refuse(item, this.#timeoutError());
+  }
+
+  /** @param {Query | Batch | Borrower} item that is out @param {Error} error */
+  #refuse(item, error) {
+    if (item instanceof Borrower) item.onRefused(error);
+    else item.reject(error);
+    this.#onLeft(item);
   }
 
   /** Why what has waited for connectionTimeoutMillis gets no connection. */
-  timeoutError() {
+  #timeoutError() {
     const { connectedCount } = this.#connections;
     const millis = this.#settings.connectionTimeoutMillis;
     const reason = this.#connections.reasonWithin(millis);

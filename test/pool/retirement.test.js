@@ -150,6 +150,18 @@ describe('Pool', function () {
       assert.deepEqual(failures, []);
     });
 
+    it('after maxLifetimeSeconds, though it is lent from one to the next without a pause', async () => {
+      const pool = newPool({ max: 2, maxLifetimeSeconds: 1 });
+      const pids = new Set();
+      const work = async () => {
+        while (pids.size <= 2) {
+          const { rows } = await pool.transaction((tx) => tx.query(PID));
+          pids.add(rows[0].pid);
+        }
+      };
+      await Promise.all(Array.from({ length: 6 }, work));
+    });
+
     it('so that a process with allowExitOnIdle ends by itself', async () => {
       const ended = await runFixture('pool-exit.js', {
         args: ['{"allowExitOnIdle":true,"idleTimeoutMillis":0}'],
