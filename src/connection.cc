@@ -52,6 +52,7 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("head", &Connection::JS_Head),
                          InstanceMethod("parameterStatus", &Connection::JS_ParameterStatus),
                          InstanceMethod("isEncrypted", &Connection::JS_IsEncrypted),
+                         InstanceMethod("serverAddress", &Connection::JS_ServerAddress),
                          InstanceMethod("socketFamily", &Connection::JS_SocketFamily),
                      });
 }
@@ -207,6 +208,10 @@ Napi::Value Connection::JS_ParameterStatus(const Napi::CallbackInfo& info) {
 
 Napi::Value Connection::JS_IsEncrypted(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), pipeline_ != nullptr && pipeline_->is_encrypted());
+}
+
+Napi::Value Connection::JS_ServerAddress(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), pipeline_ != nullptr ? pipeline_->ServerAddress() : "");
 }
 
 Napi::Value Connection::JS_SocketFamily(const Napi::CallbackInfo& info) {

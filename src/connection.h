@@ -53,6 +53,9 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   // parameterStatus(name: string): string | null; null if the server has not reported it.
   Napi::Value JS_ParameterStatus(const Napi::CallbackInfo& info);
   Napi::Value JS_IsEncrypted(const Napi::CallbackInfo& info);
+  // serverAddress(): string; the address, or the folder of the unix socket, and the port; empty if
+  // that is not known.
+  Napi::Value JS_ServerAddress(const Napi::CallbackInfo& info);
   // socketFamily(): number; -1 if that is not known.
   Napi::Value JS_SocketFamily(const Napi::CallbackInfo& info);
 

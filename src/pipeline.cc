@@ -57,6 +57,16 @@ void Pipeline::SendProbe() {
   Sent(SendPipelineSync(conn_.get()), Phase::kSync, kNoSlot, 0);
 }
 
+std::string Pipeline::ServerAddress() const {
+  if (lost()) return "";
+  const char* address = PQhostaddr(conn_.get());
+  // A unix socket has none.
+  if (address == nullptr || *address == '\0') address = PQhost(conn_.get());
+  const char* port = PQport(conn_.get());
+  if (address == nullptr || *address == '\0' || port == nullptr) return "";
+  return std::string(address) + " " + port;
+}
+
 void Pipeline::SetLoopRef(bool loop_ref) {
   loop_ref_ = loop_ref;
   if (watcher_ != nullptr) watcher_->SetLoopRef(loop_ref);

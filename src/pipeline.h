@@ -108,6 +108,8 @@ class Pipeline final : public SocketWatcher::Owner {
     return lost() ? nullptr : PQparameterStatus(conn_.get(), name);
   }
   bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
+  // Where it leads: address and port, or the folder of a unix socket and port; empty if not known.
+  std::string ServerAddress() const;
   int socket_family() const { return lost() ? -1 : SocketFamily(PQsocket(conn_.get())); }
 
   // What the server has to answer next, and since when it has had nothing else to do, in

@@ -95,6 +95,11 @@ class Connection {
     return this.#native.isEncrypted();
   }
 
+  /** The address and port, or the socket, that it leads to; empty if that is not known. */
+  get serverAddress() {
+    return this.#native.serverAddress();
+  }
+
   /** Whether it could not be made, or was lost. */
   get hasFailed() {
     return this.#lifecycle.endReason.failure !== undefined;

@@ -26,6 +26,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  *   next, and for how long it has had nothing else to do
  * @property {(name: string) => string | null} parameterStatus
  * @property {() => boolean} isEncrypted
+ * @property {() => string} serverAddress the address, or the folder of the unix socket, and the port;
+ *   empty if that is not known
  * @property {() => number} socketFamily -1 if that is not known
  * @property {(ref: boolean) => void} setLoopRef
  * @property {(slot: number, flags: number, text: string) => void} simple

@@ -15,6 +15,8 @@ class Relay {
   #sockets = new Set();
   #server = net.createServer({ allowHalfOpen: true }, (socket) => this.receive(this.keep(socket)));
   #target = '';
+  /** @type {Promise<any> | undefined} */
+  #closed = undefined;
 
   /** @param {any} [target] the run's server without it */
   static async open(target) {
@@ -57,10 +59,16 @@ class Relay {
     return socket;
   }
 
+  /** New connections are refused; the others stay. */
+  stopListening() {
+    this.#closed ??= once(this.#server, 'close');
+    this.#server.close();
+  }
+
   async close() {
     for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
+    this.stopListening();
+    await this.#closed;
   }
 }
 
