@@ -2,13 +2,15 @@
 
 // What the client of a lease has in the place of a connection. The lease floats: it holds no connection, and reads
 // that are the same in each session go where queries of the pool go. With the first other statement it is pinned: it
-// gets a connection alone, and keeps it until it is released (docs/pooling-and-pipelining.md). Made by leases.js.
+// gets a connection alone, until it is released, or a transaction is proved to have left nothing in the session (pin.js).
+// Made by leases.js.
 
 const { afterDelivery, ConnectionError, DatabaseError, StatementRefusedError } = require('../base');
 const { eventsOf } = require('../client');
 const { membersOf } = require('../query');
 const { Profile } = require('../statements');
 const { Pin } = require('./pin');
+const { LeaseSession } = require('./lease-session');
 const { Borrower } = require('./ranking');
 
 /**
@@ -17,46 +19,12 @@ const { Borrower } = require('./ranking');
  * @typedef {import('./member').Member} Member
  */
 
-/** PQTransactionStatusType; -1: not known. */
-const IDLE = 0;
-const NOT_KNOWN = -1;
-
 const CANCELED = {
   S: 'ERROR',
   V: 'ERROR',
   C: '57014',
   M: 'canceling statement due to user request',
 };
-
-/** What is known of the session of a lease: see connection/session-state.js. */
-class LeaseSession {
-  #lease;
-
-  /** @param {LeaseConnection} lease */
-  constructor(lease) {
-    this.#lease = lease;
-  }
-
-  get transactionStatus() {
-    const { member, isWaiting } = this.#lease;
-    if (isWaiting) return NOT_KNOWN;
-    return member === undefined ? IDLE : member.connection.session.transactionStatus;
-  }
-
-  get isBeginning() {
-    return this.#lease.member?.connection.session.isBeginning === true;
-  }
-
-  get mayBeInTransaction() {
-    const { member, isWaiting } = this.#lease;
-    return isWaiting || member?.connection.session.mayBeInTransaction === true;
-  }
-
-  async whenStatusKnown() {
-    while (this.#lease.isWaiting) await this.#lease.whenServed();
-    await this.#lease.member?.connection.session.whenStatusKnown();
-  }
-}
 
 class LeaseConnection extends Borrower {
   session = new LeaseSession(this);
