@@ -116,7 +116,7 @@ describe('at the end', function () {
 
     it('those terminated at any moment leave no backend, and the process continues', async () => {
       const name = applicationName();
-      const count = IS_LONG ? 20 : 8;
+      const count = IS_LONG ? 20 : 4;
       const answers = await run('workers.js', ['terminated', name, String(count)]);
       assert.equal(answers, String(50 * count));
       await untilGone(name);

@@ -14,8 +14,8 @@ const { seen, until } = require('../support/outside');
 const { LOCK, PID, newPool, pidOf, poolError, usePools } = require('../support/pools');
 
 /** Far more than all buffers on the way hold. */
-const HUGE =
-  "copy (select n, repeat('x', 1000) as t from generate_series(1, 2000000) as n) to stdout";
+/** In the select list a series is made row by row; behind FROM all of it is made before the first row. */
+const HUGE = "copy (select generate_series(1, 2000000) as n, repeat('x', 1000) as t) to stdout";
 
 describe('COPY', function () {
   this.timeout(60000);

@@ -116,7 +116,7 @@ describe('fetchTypes', () => {
     const other = await newClient();
     await other.query(`create type behind_stream as enum ('a')`);
     const answer = client.query(`select '{a}'::behind_stream[] as list`);
-    const stream = client.stream(`select repeat('x', 1000) as x from generate_series(1, 100000)`);
+    const stream = client.stream(`select repeat('x', 1000) as x, generate_series(1, 100000)`);
     assert.deepEqual((await answer).rows, [{ list: '{a}' }]);
     stream.destroy();
     await other.query('drop type behind_stream');

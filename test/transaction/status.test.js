@@ -10,7 +10,7 @@ const { StatementRefusedError } = require('../..');
 const { connectionOf } = require('../../lib/client/client');
 const { connectionString, newClient, newPool } = require('../support/connect');
 const { outcomeOf } = require('../support/outcomes');
-const { holds } = require('../support/property');
+const { IS_LONG, holds } = require('../support/property');
 const { useTransactions } = require('../support/transactions');
 
 const swallow = () => {};
@@ -142,7 +142,7 @@ describe('While statements are in flight, transaction()', function () {
       [fc.toStringMethod]: () => each.name,
     }));
     try {
-      await holds(fc.asyncProperty(fc.array(action, { maxLength: 12 }), run), 150);
+      await holds(fc.asyncProperty(fc.array(action, { maxLength: 12 }), run), IS_LONG ? 150 : 60);
     } finally {
       await oracle.end();
     }
