@@ -5,7 +5,7 @@
 // gets a connection alone, until it is released, or a transaction is proved to have left nothing in the session (pin.js).
 // Made by leases.js.
 
-const { afterDelivery, ConnectionError, DatabaseError, StatementRefusedError } = require('../base');
+const { ConnectionError, DatabaseError, StatementRefusedError } = require('../base');
 const { eventsOf } = require('../client');
 const { membersOf } = require('../query');
 const { Profile } = require('../statements');
@@ -305,7 +305,7 @@ class LeaseConnection extends Borrower {
     }
     const part = pin.note(work);
     if (part === 'end' || (part === 'statement' && this.#leases.areLasting)) {
-      work.onceSettled(() => afterDelivery(() => this.#unpin(pin)));
+      work.onceSettled(() => this.#leases.unpinSoon(this));
     }
     const { connection } = pin.member;
     if ('members' in work) connection.submitBatch(work);
@@ -335,12 +335,12 @@ class LeaseConnection extends Borrower {
     return this.#leases.pinNow(this, last.member);
   }
 
-  /** @param {Pin} pin that may have become needless */
-  #unpin(pin) {
-    if (this.#pin !== pin || this.#isReleased || this.#state !== 'ready' || !pin.isIdle) return;
+  /** Its connection may have become needless. */
+  unpin() {
+    const pin = this.#pin;
+    if (pin === undefined || this.#isReleased || this.#state !== 'ready' || !pin.isIdle) return;
     // What asks the lease for its connection now, waits for it.
-    if (this.isWaiting || this.#servedWaiters.length > 0) return;
-    if (!pin.isTraceless) return;
+    if (this.isWaiting || this.#servedWaiters.length > 0 || !pin.isTraceless) return;
     // It keeps its place among those who may be pinned.
     pin.member.borrower = undefined;
     this.#letGo(pin);

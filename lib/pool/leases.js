@@ -29,6 +29,8 @@ class Leases {
   #shared;
   #stalled;
   #lender;
+  /** @type {LeaseConnection[]} */
+  #unpinning = [];
   /** Those that were released with a read in flight. @type {Set<LeaseConnection>} */
   #released = new Set();
 
@@ -206,6 +208,17 @@ class Leases {
    */
   pinNow(lease, wanted) {
     return this.#lender.pinIdle(lease, wanted);
+  }
+
+  /**
+   * Most clients are released behind their transaction: then the connection goes straight to the next one.
+   * @param {LeaseConnection} lease whose connection may become needless
+   */
+  unpinSoon(lease) {
+    if (this.#unpinning.push(lease) > 1) return;
+    setImmediate(() => {
+      for (const each of this.#unpinning.splice(0)) each.unpin();
+    });
   }
 
   /** @param {Member} member @param {boolean} isBroken */

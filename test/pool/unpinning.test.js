@@ -4,6 +4,7 @@
 // in the session.
 
 const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
 const { errorOf } = require('../support/outcomes');
 const { until } = require('../support/outside');
 const { floatingPool, ONE, teach, usePools } = require('../support/pools');
@@ -41,6 +42,8 @@ describe('A borrowed client, behind a transaction', function () {
 
   /** @param {any} pool */
   const isPinned = (pool) => pool.stats().leases.pinned === 1;
+  /** @param {any} pool */
+  const untilFloating = (pool) => until('it floats', () => !isPinned(pool));
 
   for (const [what, ...texts] of [
     ['that only reads', 'begin', 'read', 'commit'],
@@ -62,8 +65,8 @@ describe('A borrowed client, behind a transaction', function () {
         else await client.query(text);
         if (text !== texts.at(-1)) assert.ok(isPinned(pool), text);
       }
-      assert.ok(!isPinned(pool));
       await until('its connection is free', () => pool.idleCount === pool.totalCount);
+      assert.ok(!isPinned(pool));
       assert.equal((await client.query(READ, [1])).rows[0].name, 'one');
       assert.ok(!isPinned(pool));
       client.release();
@@ -78,7 +81,7 @@ describe('A borrowed client, behind a transaction', function () {
       client.query(UPDATE, ['one', 1]),
       client.query('commit'),
     ]);
-    assert.ok(!isPinned(pool));
+    await untilFloating(pool);
     client.release();
   });
 
@@ -89,13 +92,13 @@ describe('A borrowed client, behind a transaction', function () {
       await tx.query(READ, [1]);
       await tx.transaction((inner) => inner.query(UPDATE, ['one', 1]));
     });
-    assert.ok(!isPinned(pool));
+    await untilFloating(pool);
     const failed = client.transaction(async (tx) => {
       await tx.query(UPDATE, ['changed', 1]);
       throw new Error('of the body');
     });
     assert.equal((await errorOf(failed)).message, 'of the body');
-    assert.ok(!isPinned(pool));
+    await untilFloating(pool);
     assert.equal((await client.query(READ, [1])).rows[0].name, 'one');
     client.release();
   });
@@ -138,6 +141,7 @@ describe('A borrowed client, behind a transaction', function () {
       await client.query('begin');
       await client.query(text).catch(() => {});
       await client.query('commit');
+      await delay(2);
       await client.query(ONE);
       assert.ok(isPinned(pool));
       client.release();
@@ -151,6 +155,7 @@ describe('A borrowed client, behind a transaction', function () {
     assert.ok(processID > 0);
     await client.query('begin');
     await client.query('commit');
+    await delay(2);
     assert.ok(isPinned(pool));
     assert.equal(client.processID, processID);
     client.release();
