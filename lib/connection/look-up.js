@@ -2,7 +2,7 @@
 
 // The query by which catalog.js learns what names mean in a database.
 
-const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('../statements');
+const { KNOWN_NAMES, LAST_VALUE_FUNCTIONS, SESSION_FUNCTIONS } = require('../statements');
 
 /**
  * FirstNormalObjectId in PostgreSQL's access/transam.h: objects with a lower oid come with the
@@ -62,7 +62,7 @@ with recursive harmful_oids as (
 ), nextval as (
   select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = 'nextval'
 ), last_value as (
-  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname in ('lastval', 'currval')
+  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = any ($3::text[])
 ), expressions as (
   select 'relation' as kind, r.ev_class as oid, r.ev_action::text as tree
   from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type = '1'
@@ -217,10 +217,11 @@ select pg_catalog.json_build_object(
       -- The body of a function in standard SQL; the column is not there before PostgreSQL 14.
       when '' then exists (select from last_value l where pg_catalog.to_jsonb(p) ->> 'prosqlbody'
         ~ (':\\w*funcid ' || l.oid || '\\M'))
-      else p.prosrc ~* 'lastval|currval' end)
+      else p.prosrc ~* pg_catalog.array_to_string($3::text[], '|') end)
 )::text as found`;
 
-const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS]].map(
+/** Names as values: a text with lastval in it would count as one that asks for it. */
+const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS], LAST_VALUE_FUNCTIONS].map(
   (names) => `{${names.map((name) => name.toLowerCase()).join(',')}}`,
 );
 

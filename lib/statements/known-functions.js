@@ -62,6 +62,9 @@ const KNOWN_NAMES = [...FUNCTIONS, ...WORDS, ...WRITE_WORDS];
 /** Those of FUNCTIONS whose answer depends on the session, or is remembered by it (currval()). */
 const SESSION_FUNCTIONS = new Set(['CURRENT_SETTING', 'NEXTVAL', 'PG_BACKEND_PID']);
 
+/** Those that answer what nextval() was in the session. */
+const LAST_VALUE_FUNCTIONS = ['LASTVAL', 'CURRVAL'];
+
 /**
  * What names mean in a database, besides their meaning in PostgreSQL itself; in upper case.
  * @typedef {object} CatalogNames
@@ -250,6 +253,7 @@ module.exports = {
   callsKnownFunctionsOnly,
   isSameInEachSession,
   KNOWN_NAMES,
+  LAST_VALUE_FUNCTIONS,
   mentions,
   SESSION_FUNCTIONS,
   writesKnownRelationsOnly,

@@ -8,6 +8,7 @@ const { classifyStatement } = require('./class');
 const {
   callsKnownFunctionsOnly,
   isSameInEachSession,
+  LAST_VALUE_FUNCTIONS,
   mentions,
   writesKnownRelationsOnly,
 } = require('./known-functions');
@@ -42,7 +43,7 @@ const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 const WRITES = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'WITH']);
 
 /** A name as U&"…" may be any of them. */
-const ASKS_SEQUENCES = /lastval|currval|u&"/i;
+const ASKS_SEQUENCES = new RegExp([...LAST_VALUE_FUNCTIONS, 'u&"'].join('|'), 'i');
 const CALLS_NEXTVAL = /nextval|u&"/i;
 
 /**
