@@ -1,10 +1,10 @@
 'use strict';
 
-// What the client of a lease has in the place of a connection. The lease floats: it holds no connection, and reads
+// What the client of a lease has in the place of a connection. The lease floats: it holds no connection, and statements
 // that are the same in each session go where queries of the pool go. With the first other statement it is pinned: it
 // gets a connection alone, and keeps it until it is released (docs/pooling-and-pipelining.md). Made by leases.js.
 
-const { ConnectionError, DatabaseError } = require('../base');
+const { ConnectionError, DatabaseError, StatementRefusedError } = require('../base');
 const { eventsOf } = require('../client');
 
 /**
@@ -61,8 +61,12 @@ class LeaseConnection {
   #leases;
   /** @type {import('../client').ClientEvents} of its client */
   #events;
-  /** The read that is in flight; never two, since they might overtake each other. @type {Query | undefined} */
+  /** The statement that floats now; never two, since they might overtake each other. @type {Query | undefined} */
   floating = undefined;
+  /** Resolves when the server is done with the write that floats, but was given up. @type {Promise<void> | undefined} */
+  #givenUp = undefined;
+  /** Whether a write that has floated may have called nextval(). */
+  #hasAdvanced = false;
   /** Statements that wait for the one in flight, or for a connection. @type {(Query | Batch)[]} */
   #waiting = [];
   #isPinning = false;
@@ -175,16 +179,24 @@ class LeaseConnection {
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
     } else {
+      if (work === this.floating && !work.isSettled) this.#giveUp(this.floating);
       this.#leases.abort(work, reason);
     }
   }
 
+  /** A write that was sent may still be done: what the client sends next must not overtake it. @param {Query} query */
+  #giveUp({ info, connection }) {
+    if (info.effect === 'read' || connection === undefined) return;
+    // Behind it in the pipeline.
+    this.#givenUp = connection.ask('').then(ignore, ignore);
+  }
+
   /** Cancels what runs now. @returns {Promise<void>} */
   async cancel() {
-    // The signal would hit neighbours; and the read does nothing, whether it is stopped or not.
+    // The signal would hit neighbours.
     if (this.floating !== undefined) {
       const error = /** @type {any} */ (new DatabaseError(CANCELED));
-      this.#leases.abort(this.floating, error);
+      this.abort(this.floating, error);
     }
     await this.member?.connection.cancel();
   }
@@ -205,7 +217,7 @@ class LeaseConnection {
 
   // --- Floating and pinned --------------------------------------------------------
 
-  /** Whether something waits for a connection, or for the read before it. */
+  /** Whether something waits for a connection, or for what floats before it. */
   get isWaiting() {
     return this.#waiting.length > 0;
   }
@@ -227,7 +239,8 @@ class LeaseConnection {
    * @returns {boolean} whether it is still to be decided what becomes of it
    */
   #pass(work) {
-    if (this.member !== undefined) send(this.member, work);
+    if (this.#hasAdvanced && this.#leases.asksSequences(work)) work.reject(sequenceError());
+    else if (this.member !== undefined) send(this.member, work);
     else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
     // What came before its release may still wait: the rest stays behind it.
     else if (this.#isReleased && !this.isWaiting) this.#leases.runReleased(work);
@@ -238,13 +251,20 @@ class LeaseConnection {
   /** @param {Query} query */
   #float(query) {
     this.floating = query;
+    if (query.info.mayAdvance) this.#hasAdvanced = true;
     query.onceSettled(() => {
-      this.floating = undefined;
-      this.#events.onSettled();
-      if (this.isWaiting) this.#pin();
-      else this.#tellServed();
+      if (this.#givenUp === undefined) this.#onFloated();
+      else this.#givenUp.then(() => this.#onFloated());
     });
     this.#leases.float(query);
+  }
+
+  #onFloated() {
+    this.floating = undefined;
+    this.#givenUp = undefined;
+    this.#events.onSettled();
+    if (this.isWaiting) this.#pin();
+    else this.#tellServed();
   }
 
   /** @param {Query | Batch} work */
@@ -340,6 +360,15 @@ function send({ connection }, work) {
   if ('members' in work) connection.submitBatch(work);
   else connection.submit(work);
 }
+
+function sequenceError() {
+  return new StatementRefusedError(
+    'lastval() and currval() answer for the session of the last nextval(), and a write that called it has run on a ' +
+      "shared connection (multiplex: 'all'). Use RETURNING in the write, or set multiplex: 'reads'",
+  );
+}
+
+function ignore() {}
 
 function closedError() {
   return new ConnectionError('Client was closed and is not queryable');

@@ -27,7 +27,7 @@ class Leases {
   #shared;
   #stalled;
   #order;
-  /** Those that were released with a read in flight. @type {Set<LeaseConnection>} */
+  /** Those that were released with a statement in flight. @type {Set<LeaseConnection>} */
   #released = new Set();
   /** Those that wait until they are old enough. */
   #turnCount = 0;
@@ -134,28 +134,50 @@ class Leases {
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
     const info = query.identify(this.#registry);
-    if (info.effect !== 'read' || info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
+    const isWrite = info.effect === 'write' && this.#settings.multiplex === 'all';
+    if (info.effect !== 'read' && !isWrite) return false;
+    if (info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
     const { catalog } = this.#registry;
     const names = catalog.names ?? catalog.find(this.#shared, true);
-    return names !== undefined && info.readsUnbound(names);
+    if (names === undefined) return false;
+    return isWrite ? this.#mayFloatWrite(info, names) : info.readsUnbound(names);
+  }
+
+  /**
+   * Not a write behind which lastval() or currval() may be asked: they answer for the session of the write.
+   * @param {import('../statements').StatementInfo} info
+   * @param {import('../statements').CatalogNames} names
+   */
+  #mayFloatWrite(info, names) {
+    if (!info.writesPlain(names)) return false;
+    const areAsked = names.asksSequences || this.#registry.hasAskedSequences;
+    return !areAsked || !info.mayCallNextval(names);
   }
 
   /** @param {Query} query */
   float(query) {
     if (Client.prototype.query !== plainQuery) markHanded(query);
     this.#dispatcher.runShared(query);
-    this.#stalled.watch(query);
+    if (isRead(query)) this.#stalled.watch(query);
   }
 
-  /** Reads in flight. @returns {Query[]} */
+  /** Reads in flight; a write is never sent again. @returns {Query[]} */
   #floating() {
     const queries = [];
     for (const leases of [this.#order, this.#released]) {
-      for (const { floating } of leases) if (floating !== undefined) queries.push(floating);
+      for (const { floating } of leases) {
+        if (floating !== undefined && isRead(floating)) queries.push(floating);
+      }
     }
     return queries;
+  }
+
+  /** @param {Query | Batch} work @returns {boolean} whether it may ask for the last value of a sequence */
+  asksSequences(work) {
+    const queries = 'members' in work ? work.members : [work];
+    return queries.some(({ text }) => this.#registry.find(text).asksSequences);
   }
 
   /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
@@ -244,6 +266,11 @@ class Leases {
   copy(error) {
     return Object.assign(copyError(error), { outcome: 'not-run' });
   }
+}
+
+/** Not identified yet is the second query for a read that has stalled. @param {Query} query that floats */
+function isRead({ info }) {
+  return info?.effect !== 'write';
 }
 
 module.exports = { Leases };
