@@ -126,8 +126,7 @@ with recursive harmful_oids as (
   select r.ev_class, pg_catalog.concat(r.ev_qual::text, r.ev_action::text)
   from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type <> '1'
 ), written_calls as (
-  -- There may be thousands, and a regular expression takes longer. What operators call, isStrange tells. As joins
-  -- (not "is true") the planner would expect millions of rows, and compile the query for a second.
+  -- There may be thousands, and a regular expression takes longer. What operators call, isStrange tells.
   select e.oid, pg_catalog.split_part(part, ' ', 1)::oid as function
   from written_trees e, pg_catalog.unnest((pg_catalog.string_to_array(e.tree, ':funcid '))[2:]) part
   where pg_catalog.strpos(e.tree, ':funcid ') > 0
@@ -146,6 +145,7 @@ with recursive harmful_oids as (
   union
   select t.tgrelid from pg_catalog.pg_trigger t where not t.tgisinternal or t.tgfoid >= ${FIRST_OWN_OID}
   union
+  -- Without "is true" it is a join, of which the planner expects so much that it compiles the query for a second.
   select c.oid from written_calls c where (c.function in (select oid from effects)) is true
   union
   select s.oid from stocked s

@@ -101,7 +101,8 @@ const NO_NAMES = {
 const NAME_LIMIT = 63;
 const MAX_BYTES_OF_UNIT = 3;
 
-/** Names in a literal, whatever is between them. */
+/** A literal in which no character stands for another one, and the names in it. */
+const PLAIN_LITERAL = /^\s*'[^'\\]*'$/;
 const NAMES = /[^\s'".]+/g;
 
 /** @param {string} token */
@@ -187,12 +188,10 @@ function isKnown(text, names, relations, lists) {
 function hasLiteralArgument(scanner, refused) {
   const from = scanner.position;
   if (scanner.next() !== "'") return false;
-  const literal = scanner.text.slice(from, scanner.position);
-  if (
-    refused !== undefined &&
-    literal.match(NAMES)?.some((name) => refused.has(name.toUpperCase()))
-  ) {
-    return false;
+  if (refused !== undefined) {
+    const literal = scanner.text.slice(from, scanner.position);
+    if (!PLAIN_LITERAL.test(literal)) return false;
+    if (literal.match(NAMES)?.some((name) => refused.has(name.toUpperCase()))) return false;
   }
   let token = scanner.next();
   if (token === ':' && scanner.next() === ':' && scanner.next() === 'REGCLASS') {
