@@ -146,12 +146,14 @@ class Leases {
   }
 
   /**
-   * Not a write behind which lastval() or currval() may be asked: they answer for the session of the write.
+   * Not a write behind which lastval() or currval() may be asked: they answer for the session of the write. Nor where
+   * somebody is in a transaction, who may have locked its rows, and may wait, outside of the database, for a write that
+   * would stand behind this one.
    * @param {import('../statements').StatementInfo} info
    * @param {import('../statements').CatalogNames} names
    */
   #mayFloatWrite(info, names) {
-    if (!info.writesPlain(names)) return false;
+    if (!info.writesPlain(names) || this.#dispatcher.hasTransaction) return false;
     const areAsked = names.asksSequences || this.#registry.hasAskedSequences;
     return !areAsked || !info.mayCallNextval(names);
   }

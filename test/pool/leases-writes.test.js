@@ -135,6 +135,36 @@ describe("A borrowed client with multiplex: 'all'", function () {
     client.release();
   });
 
+  it('has a connection for writes while somebody is in a transaction, who may wait for one of them', async () => {
+    const pool = await open({ max: 5 });
+    for (const begin of [
+      async (run) => {
+        const client = await pool.connect();
+        await client.query('begin');
+        await run(client);
+        await client.query('commit');
+        client.release();
+      },
+      (run) => pool.transaction(run),
+    ]) {
+      const others = await Promise.all([1, 2, 3, 4].map(() => pool.connect()));
+      let blocked;
+      await begin(async (tx) => {
+        await tx.query(UPDATE, [70]);
+        const [first, ...rest] = others;
+        blocked = first.query(UPDATE, [70]);
+        await Promise.all(rest.map((client, i) => client.query(UPDATE, [71 + i])));
+      });
+      await blocked;
+      for (const client of others) client.release();
+      await until('the connections are back', () => !isPinned(pool));
+      const client = await pool.connect();
+      await client.query(UPDATE, [1]);
+      assert.ok(!isPinned(pool));
+      client.release();
+    }
+  });
+
   describe('that waits for a lock', () => {
     it('holds up no reads', async () => {
       const pool = await open();
