@@ -319,10 +319,11 @@ export interface PoolOptions extends ClientOptions {
   /**
    * Whether clients of {@link Pool.connect} share connections. `'reads'`: a client holds no connection while its
    * statements only read and give the same answer in every session; its first other statement gets an exclusive
-   * connection, until the client is released. `'off'`: each client has an exclusive connection. See
-   * docs/pooling-and-pipelining.md, "Borrowed clients". Default: `'reads'`.
+   * connection, until the client is released. `'all'`: single statements that do nothing but change rows of tables hold
+   * none either. `'off'`: each client has an exclusive connection. See docs/pooling-and-pipelining.md, "Borrowed
+   * clients". Default: `'reads'`.
    */
-  multiplex?: 'off' | 'reads' | undefined;
+  multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
   idleTimeoutMillis?: number | null | undefined;
   /**

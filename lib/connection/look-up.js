@@ -2,7 +2,7 @@
 
 // The query by which catalog.js learns what names mean in a database.
 
-const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('../statements');
+const { KNOWN_NAMES, LAST_VALUE_FUNCTIONS, SESSION_FUNCTIONS } = require('../statements');
 
 /**
  * FirstNormalObjectId in PostgreSQL's access/transam.h: objects with a lower oid come with the
@@ -63,7 +63,7 @@ with recursive harmful_oids as (
 ), nextval as (
   select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = 'nextval'
 ), last_value as (
-  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname ~ '^(last|curr)val$'
+  select oid from pg_catalog.pg_proc where oid < ${FIRST_OWN_OID} and proname = any ($3::text[])
 ), expressions as (
   select 'relation' as kind, r.ev_class as oid, r.ev_action::text as tree
   from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type = '1'
@@ -127,8 +127,7 @@ with recursive harmful_oids as (
   select r.ev_class, pg_catalog.concat(r.ev_qual::text, r.ev_action::text)
   from pg_catalog.pg_rewrite r where r.oid >= ${FIRST_OWN_OID} and r.ev_type <> '1'
 ), written_calls as (
-  -- There may be thousands, and a regular expression takes longer. What operators call, isStrange tells. As joins
-  -- (not "is true") the planner would expect millions of rows, and compile the query for a second.
+  -- There may be thousands, and a regular expression takes longer. What operators call, isStrange tells.
   select e.oid, pg_catalog.split_part(part, ' ', 1)::oid as function
   from written_trees e, pg_catalog.unnest((pg_catalog.string_to_array(e.tree, ':funcid '))[2:]) part
   where pg_catalog.strpos(e.tree, ':funcid ') > 0
@@ -147,6 +146,7 @@ with recursive harmful_oids as (
   union
   select t.tgrelid from pg_catalog.pg_trigger t where not t.tgisinternal or t.tgfoid >= ${FIRST_OWN_OID}
   union
+  -- Without "is true" it is a join, of which the planner expects so much that it compiles the query for a second.
   select c.oid from written_calls c where (c.function in (select oid from effects)) is true
   union
   select s.oid from stocked s
@@ -218,10 +218,11 @@ select pg_catalog.json_build_object(
       -- The body of a function in standard SQL; the column is not there before PostgreSQL 14.
       when '' then exists (select from last_value l where pg_catalog.to_jsonb(p) ->> 'prosqlbody'
         ~ (':\\w*funcid ' || l.oid || '\\M'))
-      else p.prosrc ~* '(last|curr)val' end)
+      else p.prosrc ~* pg_catalog.array_to_string($3::text[], '|') end)
 )::text as found`;
 
-const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS]].map(
+/** Names as values: a text with lastval in it would count as one that asks for it. */
+const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS], LAST_VALUE_FUNCTIONS].map(
   (names) => `{${names.map((name) => name.toLowerCase()).join(',')}}`,
 );
 

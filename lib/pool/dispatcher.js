@@ -121,6 +121,15 @@ class Dispatcher {
     return this.#sameServer.isCertain && !this.#owner.hasSetUp();
   }
 
+  /** Whether a borrower may be in a transaction, and hold locks in it. */
+  get hasTransaction() {
+    for (const { state, connection } of this.#connections.members) {
+      const { hasTouchedTransaction, transactionStatus } = connection.session;
+      if (state === 'exclusive' && hasTouchedTransaction && transactionStatus !== 0) return true;
+    }
+    return false;
+  }
+
   stats() {
     return this.#connections.report({
       totalCount: this.totalCount,

@@ -1,15 +1,15 @@
 'use strict';
 
-// What the client of a lease has in the place of a connection. The lease floats: it holds no connection, and reads
+// What the client of a lease has in the place of a connection. The lease floats: it holds no connection, and statements
 // that are the same in each session go where queries of the pool go. With the first other statement it is pinned: it
 // gets a connection alone, until it is released, or a transaction is proved to have left nothing in the session (pin.js).
 // Made by leases.js.
 
-const { ConnectionError, DatabaseError, StatementRefusedError } = require('../base');
+const { ConnectionError, DatabaseError } = require('../base');
 const { eventsOf } = require('../client');
-const { membersOf } = require('../query');
 const { Profile } = require('../statements');
 const { Pin } = require('./pin');
+const { LastValues } = require('./last-values');
 const { LeaseSession } = require('./lease-session');
 const { Borrower } = require('./ranking');
 
@@ -35,8 +35,10 @@ class LeaseConnection extends Borrower {
   #leases;
   /** @type {import('../client').ClientEvents} of its client */
   #events;
-  /** The read that is in flight; never two, since they might overtake each other. @type {Query | undefined} */
+  /** The statement that floats now; never two, since they might overtake each other. @type {Query | undefined} */
   floating = undefined;
+  /** Resolves when the server is done with the write that floats, but was given up. @type {Promise<void> | undefined} */
+  #givenUp = undefined;
   /** Statements that wait for the one in flight, or for a connection. @type {(Query | Batch)[]} */
   #waiting = [];
   #isPinning = false;
@@ -50,8 +52,7 @@ class LeaseConnection extends Borrower {
   #servedWaiters = [];
   /** Who wants to know that a statement has a connection. @type {{ query: Query, callback: () => void } | undefined} */
   #acceptance = undefined;
-  /** Where its last values of sequences are, as long as nobody else uses that. @type {{ member: Member, settled: number } | undefined} */
-  #lastValues = undefined;
+  #lastValues = new LastValues();
 
   /**
    * @param {import('./leases').Leases} leases
@@ -147,16 +148,24 @@ class LeaseConnection extends Borrower {
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
     } else {
+      if (work === this.floating && !work.isSettled) this.#giveUp(this.floating);
       this.#leases.abort(work, reason);
     }
   }
 
+  /** A write that was sent may still be done: what the client sends next must not overtake it. @param {Query} query */
+  #giveUp({ info, connection }) {
+    if (info.effect === 'read' || connection === undefined) return;
+    // Behind it in the pipeline.
+    this.#givenUp = connection.ask('').then(ignore, ignore);
+  }
+
   /** Cancels what runs now. @returns {Promise<void>} */
   async cancel() {
-    // The signal would hit neighbours; and the read does nothing, whether it is stopped or not.
+    // The signal would hit neighbours.
     if (this.floating !== undefined) {
       const error = /** @type {any} */ (new DatabaseError(CANCELED));
-      this.#leases.abort(this.floating, error);
+      this.abort(this.floating, error);
     }
     await this.member?.connection.cancel();
   }
@@ -177,7 +186,7 @@ class LeaseConnection extends Borrower {
 
   // --- Floating and pinned --------------------------------------------------------
 
-  /** Whether something waits for a connection, or for the read before it. */
+  /** Whether something waits for a connection, or for what floats before it. */
   get isWaiting() {
     return this.#waiting.length > 0;
   }
@@ -199,7 +208,12 @@ class LeaseConnection extends Borrower {
    * @returns {boolean} whether it is still to be decided what becomes of it
    */
   #pass(work) {
-    if (this.#pin !== undefined) this.#send(this.#pin, work);
+    if (this.#pin !== undefined) {
+      this.#send(this.#pin, work);
+      return false;
+    }
+    const refusal = this.#lastValues.refuse(work, this.#leases.registry);
+    if (refusal !== undefined) work.reject(refusal);
     else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
     // What came before its release may still wait: the rest stays behind it.
     else if (this.#isReleased && !this.isWaiting) this.#leases.runReleased(work);
@@ -213,13 +227,21 @@ class LeaseConnection extends Borrower {
     query.profile = this.#profile;
     // Its tables may have other columns there.
     if (this.#profile?.hasSearchPath) query.prepare = false;
+    // It may be anywhere.
+    if (query.info.mayAdvance) this.#lastValues.leaveAt();
     query.onceSettled(() => {
-      this.floating = undefined;
-      this.#events.onSettled();
-      if (this.isWaiting) this.#askForPin();
-      else this.#tellServed();
+      if (this.#givenUp === undefined) this.#onFloated();
+      else this.#givenUp.then(() => this.#onFloated());
     });
     this.#leases.float(query);
+  }
+
+  #onFloated() {
+    this.floating = undefined;
+    this.#givenUp = undefined;
+    this.#events.onSettled();
+    if (this.isWaiting) this.#askForPin();
+    else this.#tellServed();
   }
 
   /** @param {Query | Batch} work */
@@ -231,7 +253,9 @@ class LeaseConnection extends Borrower {
 
   #askForPin() {
     if (this.#isPinning) return;
-    const idle = this.#pinAgain() ?? this.#leases.pinNow(this);
+    const { member } = this.#lastValues;
+    const again = member && this.#leases.pinNow(this, member);
+    const idle = again ?? this.#leases.pinNow(this);
     if (idle !== undefined) {
       this.onGranted(idle);
       return;
@@ -286,7 +310,7 @@ class LeaseConnection extends Borrower {
     };
     this.#pin = new Pin(member, this.#leases, onSettings);
     member.connection.profile.adopt(this.#profile);
-    this.#pin.hasLastValues = this.#hasLastValues(member);
+    this.#pin.hasLastValues = this.#lastValues.member === member;
     // Who asks gets an error of the server, and not what others have left there.
     if (this.#leases.areSequencesAsked && !this.#pin.hasLastValues) {
       member.connection.profile.forgetSequences();
@@ -299,8 +323,9 @@ class LeaseConnection extends Borrower {
 
   /** @param {Pin} pin @param {Query | Batch} work */
   #send(pin, work) {
-    if (this.#lastValues !== undefined && this.#asksInVain(pin, work)) {
-      work.reject(sequenceError());
+    const refusal = this.#lastValues.refuse(work, this.#leases.registry, pin);
+    if (refusal !== undefined) {
+      work.reject(refusal);
       return;
     }
     const part = pin.note(work);
@@ -310,29 +335,6 @@ class LeaseConnection extends Borrower {
     const { connection } = pin.member;
     if ('members' in work) connection.submitBatch(work);
     else connection.submit(work);
-  }
-
-  /**
-   * @param {Pin} pin
-   * @param {Query | Batch} work
-   * @returns {boolean} whether it may ask for the last value of a sequence, which another session has
-   */
-  #asksInVain(pin, work) {
-    if (pin.hasLastValues || pin.mayHaveAdvanced) return false;
-    return membersOf(work).some((query) => query.identify(this.#leases.registry).asksSequences);
-  }
-
-  /** @param {Member} member @returns {boolean} whether its session has the last values of sequences, of nobody else */
-  #hasLastValues({ connection }) {
-    const last = this.#lastValues;
-    return last?.member.connection === connection && connection.settled === last.settled;
-  }
-
-  /** @returns {Member | undefined} the connection that it had last, if it needs that one and can have it */
-  #pinAgain() {
-    const last = this.#lastValues;
-    if (last === undefined || !this.#hasLastValues(last.member)) return undefined;
-    return this.#leases.pinNow(this, last.member);
   }
 
   /** Its connection may have become needless. */
@@ -361,8 +363,7 @@ class LeaseConnection extends Borrower {
     // The session is as it was, apart from the settings that the connection knows of.
     if (pin.isIdle && pin.isTraceless) {
       member.connection.session.hasTouchedSession = false;
-      const { settled } = member.connection;
-      if (pin.hasAdvanced) this.#lastValues = { member, settled };
+      if (pin.hasAdvanced) this.#lastValues.leaveAt(member);
     }
     // The end of a connection that is closed now is still reported as that of the client.
     if (!this.#isBroken) eventsOf(member.client).dropFace();
@@ -376,12 +377,7 @@ class LeaseConnection extends Borrower {
   }
 }
 
-function sequenceError() {
-  return new StatementRefusedError(
-    'lastval() and currval() ask for what a statement before has left in a session that others have used since. Use ' +
-      "RETURNING, or run both in one transaction, or set the option multiplex to 'off'.",
-  );
-}
+function ignore() {}
 
 function closedError() {
   return new ConnectionError('Client was closed and is not queryable');

@@ -31,7 +31,7 @@ class Leases {
   #lender;
   /** @type {LeaseConnection[]} */
   #unpinning = [];
-  /** Those that were released with a read in flight. @type {Set<LeaseConnection>} */
+  /** Those that were released with a statement in flight. @type {Set<LeaseConnection>} */
   #released = new Set();
 
   /**
@@ -143,26 +143,41 @@ class Leases {
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
     const info = query.identify(this.registry);
-    if (info.effect !== 'read' || info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
+    const isWrite = info.effect === 'write' && this.#settings.multiplex === 'all';
+    if (info.effect !== 'read' && !isWrite) return false;
+    if (info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
     const { names } = this;
-    return names !== undefined && info.readsUnbound(names);
+    if (names === undefined) return false;
+    return isWrite ? this.#mayFloatWrite(info, names) : info.readsUnbound(names);
+  }
+
+  /**
+   * Not a write behind which lastval() or currval() may be asked: they answer for the session of the write. Nor where
+   * somebody is in a transaction, who may have locked its rows, and may wait, outside of the database, for a write that
+   * would stand behind this one.
+   * @param {import('../statements').StatementInfo} info
+   * @param {import('../statements').CatalogNames} names
+   */
+  #mayFloatWrite(info, names) {
+    if (!info.writesPlain(names) || this.#dispatcher.hasTransaction) return false;
+    return !this.areSequencesAsked || !info.mayCallNextval(names);
   }
 
   /** @param {Query} query */
   float(query) {
     if (Client.prototype.query !== plainQuery) markHanded(query);
     this.#dispatcher.runShared(query);
-    this.#stalled.watch(query);
+    if (isRead(query)) this.#stalled.watch(query);
   }
 
-  /** Reads in flight. @returns {Query[]} */
+  /** Reads in flight; a write is never sent again. @returns {Query[]} */
   #floating() {
     const queries = [];
     for (const borrower of [...this.#lender.ranked, ...this.#released]) {
       const floating = borrower instanceof LeaseConnection ? borrower.floating : undefined;
-      if (floating !== undefined) queries.push(floating);
+      if (floating !== undefined && isRead(floating)) queries.push(floating);
     }
     return queries;
   }
@@ -231,6 +246,11 @@ class Leases {
   copy(error) {
     return Object.assign(copyError(error), { outcome: 'not-run' });
   }
+}
+
+/** Not identified yet is the second query for a read that has stalled. @param {Query} query that floats */
+function isRead({ info }) {
+  return info?.effect !== 'write';
 }
 
 module.exports = { Leases };

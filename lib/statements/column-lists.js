@@ -1,10 +1,16 @@
 'use strict';
 
 // Tells the parentheses in a write that hold a list of columns, as in `INSERT INTO t (a, b)` and `AS v (a, b)`, from
-// those of a call. It is given the tokens of the statement by plain-writes.js.
+// those of a call. It is given the tokens of the statement by known-functions.js.
 
-/** What opens parentheses behind which a name with parentheses is a call: DISTINCT ON (a) f(b). */
-const BEFORE_CALLS = new Set(['ON', 'WITH']);
+/**
+ * In front of parentheses whose content an alias may follow without AS, as in FROM (…) v (a, b). Behind others a name
+ * with parentheses may be a call: DISTINCT ON (a) f(b), (a) OPERATOR(+) f(b).
+ */
+const BEFORE_ALIASED = new Set([
+  ...['FROM', 'JOIN', 'LATERAL', 'USING', ','],
+  ...['UNNEST', 'GENERATE_SERIES'],
+]);
 
 class ColumnLists {
   /** Tokens before the parentheses that are open. @type {string[]} */
@@ -38,7 +44,7 @@ class ColumnLists {
     // Also the modifiers of a type, as in CAST(x AS numeric(10, 2)), or the query of a WITH list.
     if (this.#beforePrevious === 'AS') return true;
     if (this.#beforePrevious === 'WITH' || this.#beforePrevious === 'RECURSIVE') return true;
-    return this.#beforePrevious === ')' && !BEFORE_CALLS.has(this.#closed);
+    return this.#beforePrevious === ')' && BEFORE_ALIASED.has(this.#closed);
   }
 
   /** @param {string} token */

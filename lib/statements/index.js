@@ -14,7 +14,7 @@ const {
   isOfParameter,
   toDatabaseError,
 } = require('./errors');
-const { KNOWN_NAMES, SESSION_FUNCTIONS } = require('./known-functions');
+const { KNOWN_NAMES, LAST_VALUE_FUNCTIONS, SESSION_FUNCTIONS } = require('./known-functions');
 const { Profile, readSettings } = require('./profile');
 const { StatementInfo, StatementRegistry } = require('./registry');
 const { Scanner, isWordPart, isWordStart, readCopyTarget } = require('./scanner');
@@ -41,6 +41,7 @@ module.exports = {
   isWordPart,
   isWordStart,
   KNOWN_NAMES,
+  LAST_VALUE_FUNCTIONS,
   Profile,
   readCopyTarget,
   readSettings,

@@ -62,6 +62,9 @@ const KNOWN_NAMES = [...FUNCTIONS, ...WORDS, ...WRITE_WORDS];
 /** Those of FUNCTIONS whose answer depends on the session, or is remembered by it (currval()). */
 const SESSION_FUNCTIONS = new Set(['CURRENT_SETTING', 'NEXTVAL', 'PG_BACKEND_PID']);
 
+/** Those that answer what nextval() was in the session. */
+const LAST_VALUE_FUNCTIONS = ['LASTVAL', 'CURRVAL'];
+
 /**
  * What names mean in a database, besides their meaning in PostgreSQL itself; in upper case.
  * @typedef {object} CatalogNames
@@ -98,7 +101,8 @@ const NO_NAMES = {
 const NAME_LIMIT = 63;
 const MAX_BYTES_OF_UNIT = 3;
 
-/** Names in a literal, whatever is between them. */
+/** A literal in which no character stands for another one, and the names in it. */
+const PLAIN_LITERAL = /^\s*'[^'\\]*'$/;
 const NAMES = /[^\s'".]+/g;
 
 /** @param {string} token */
@@ -184,12 +188,10 @@ function isKnown(text, names, relations, lists) {
 function hasLiteralArgument(scanner, refused) {
   const from = scanner.position;
   if (scanner.next() !== "'") return false;
-  const literal = scanner.text.slice(from, scanner.position);
-  if (
-    refused !== undefined &&
-    literal.match(NAMES)?.some((name) => refused.has(name.toUpperCase()))
-  ) {
-    return false;
+  if (refused !== undefined) {
+    const literal = scanner.text.slice(from, scanner.position);
+    if (!PLAIN_LITERAL.test(literal)) return false;
+    if (literal.match(NAMES)?.some((name) => refused.has(name.toUpperCase()))) return false;
   }
   let token = scanner.next();
   if (token === ':' && scanner.next() === ':' && scanner.next() === 'REGCLASS') {
@@ -250,6 +252,7 @@ module.exports = {
   callsKnownFunctionsOnly,
   isSameInEachSession,
   KNOWN_NAMES,
+  LAST_VALUE_FUNCTIONS,
   mentions,
   SESSION_FUNCTIONS,
   writesKnownRelationsOnly,

@@ -8,6 +8,7 @@ const { classifyStatement } = require('./class');
 const {
   callsKnownFunctionsOnly,
   isSameInEachSession,
+  LAST_VALUE_FUNCTIONS,
   mentions,
   writesKnownRelationsOnly,
 } = require('./known-functions');
@@ -46,7 +47,7 @@ const LOCKS_ROWS = /\bfor\s+(?:(?:no\s+key\s+)?update|(?:key\s+)?share)\b/i;
 const MAKES_TABLE = /\binto\b/i;
 
 /** A name as U&"…" may be any of them. */
-const ASKS_SEQUENCES = /lastval|currval|u&"/i;
+const ASKS_SEQUENCES = new RegExp([...LAST_VALUE_FUNCTIONS, 'u&"'].join('|'), 'i');
 const CALLS_NEXTVAL = /nextval|u&"/i;
 
 /**

@@ -202,7 +202,7 @@ describe('Client', () => {
       maxInFlight: [...NOT_COUNTS, 0],
       maxWaiting: NOT_COUNTS,
       maxUses: NOT_COUNTS,
-      multiplex: ['all', 'on', true, 1],
+      multiplex: ['writes', 'on', true, 1],
       prepare: NOT_FLAGS,
       allowExitOnIdle: NOT_FLAGS,
       keepAlive: NOT_FLAGS,

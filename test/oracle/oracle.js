@@ -40,6 +40,7 @@ async function inTime(promise, what) {
  * @property {Record<string, any>} [pool] options of the pool; `max: 3` unless they say otherwise
  * @property {(config: any) => any} [makePool] a pool in the place of ours
  * @property {boolean} [isStrict] NULL and '' of a custom parameter are told apart
+ * @property {boolean} [isCalm] scripts that float for the most part
  * @property {'fresh' | 'cleaned' | 'used'} [sessions] of the pool: see lenders.js
  * @property {number} [atOnce] scripts at a time
  * @property {Places} [places] that are open, and stay so
@@ -62,6 +63,7 @@ class Oracle {
   #ours;
   #theirs;
   #isStrict;
+  #isCalm;
   #atOnce;
   #ownsPlaces;
   #runs = 0;
@@ -73,6 +75,7 @@ class Oracle {
     pool = {},
     makePool,
     isStrict = false,
+    isCalm = false,
     sessions = 'cleaned',
     atOnce = 20,
     places,
@@ -83,9 +86,10 @@ class Oracle {
     this.#ours = borrowing(this.#pool, sessions);
     this.#theirs = new CleanSessions(config);
     this.#isStrict = isStrict;
+    this.#isCalm = isCalm;
     this.#atOnce = atOnce;
     this.#ownsPlaces = places === undefined;
-    this.places = places ?? new Places({ connectionString }, isStrict);
+    this.places = places ?? new Places({ connectionString }, isStrict, isCalm);
   }
 
   /** @param {OracleOptions} options */
@@ -124,7 +128,7 @@ class Oracle {
     let next = seed;
     const work = async () => {
       while (next < seed + count && report.findings.length < most && !this.#isStuck) {
-        const script = newScript(next++, { isStrict: this.#isStrict });
+        const script = newScript(next++, { isStrict: this.#isStrict, isCalm: this.#isCalm });
         const difference = await this.compare(script, report);
         report.scripts += 1;
         if (difference !== undefined) report.findings.push({ script, difference });

@@ -32,12 +32,13 @@ let oracle;
  * Opens a server before the tests of a suite, and an oracle on it for each.
  * @param {boolean} isStrict whether NULL and '' of a custom parameter are told apart: a session in which it was once
  *   set has '' for ever
+ * @param {boolean} [isCalm] scripts that float for the most part
  * @returns {(given?: Partial<import('./oracle').OracleOptions>) => Promise<Oracle>}
  */
-function useOracle(isStrict) {
+function useOracle(isStrict, isCalm = false) {
   before(async () => {
     database = await startDatabase({ own: true, settings: SERVER_SETTINGS });
-    places = new Places({ connectionString: database.connectionString }, isStrict);
+    places = new Places({ connectionString: database.connectionString }, isStrict, isCalm);
     await places.open(AT_ONCE);
   });
   afterEach(async () => {
@@ -51,7 +52,8 @@ function useOracle(isStrict) {
   });
   return async (given) => {
     const { connectionString } = database;
-    oracle = await Oracle.open({ connectionString, places, isStrict, atOnce: AT_ONCE, ...given });
+    const options = { connectionString, places, isStrict, isCalm, atOnce: AT_ONCE };
+    oracle = await Oracle.open({ ...options, ...given });
     return oracle;
   };
 }
@@ -71,6 +73,19 @@ describe('A borrowed client in random scripts', function () {
     const refused = [...report.refusals.values()].reduce((sum, { count }) => sum + count, 0);
     assert.ok((100 * refused) / report.statements < MOST_REFUSALS, describeReport(report));
   });
+});
+
+describe('A borrowed client in random scripts that float for the most part', function () {
+  this.timeout(600_000);
+  const openOracle = useOracle(false, true);
+
+  for (const multiplex of ['reads', 'all']) {
+    it(`shows what a client of pg shows, with multiplex: '${multiplex}'`, async () => {
+      const asked = await openOracle({ pool: { ...givenPoolOptions(), multiplex } });
+      const { findings } = await asked.run(SEED, SCRIPTS, { most: 1 });
+      if (findings.length > 0) assert.fail(await asked.describe(findings[0]));
+    });
+  }
 });
 
 describe('The oracle of random scripts', function () {

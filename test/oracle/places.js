@@ -18,10 +18,12 @@ class Places {
   /** @type {((home: string) => void)[]} */
   #waiting = [];
   #isStrict;
+  #isCalm;
 
-  /** @param {any} config of `pg` @param {boolean} isStrict */
-  constructor(config, isStrict) {
+  /** @param {any} config of `pg` @param {boolean} isStrict @param {boolean} [isCalm] */
+  constructor(config, isStrict, isCalm = false) {
     this.#isStrict = isStrict;
+    this.#isCalm = isCalm;
     this.owners = new pg.Pool({ ...config, max: OWNERS, application_name: 'oracle owner' });
     this.owners.on('error', () => {});
   }
@@ -40,7 +42,7 @@ class Places {
   /** @param {string} home */
   async #make(home) {
     await this.owners.query(`drop schema if exists ${home}, ${home}x cascade`);
-    await this.owners.query(placeSql(home, this.#isStrict));
+    await this.owners.query(placeSql(home, this.#isStrict, this.#isCalm));
     await this.#fill(home, [...Object.keys(TABLES), ...SEQUENCES]);
     const { rows } = await this.owners.query('select max(objid::bigint) as last from pg_depend');
     this.#lastOids.set(home, rows[0].last);

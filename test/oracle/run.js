@@ -14,6 +14,7 @@ const USAGE = `node test/oracle/run.js [options]
   --count N     scripts. Default: 1000
   --pool JSON   options of the pool, such as '{"max": 3}'
   --strict      NULL and '' of a custom parameter are told apart
+  --calm        scripts that float for the most part
   --sessions W  of the pool: 'cleaned' behind each borrower (default), 'fresh' for each, or 'used'
   --at-once N   scripts at a time. Default: 20
   --fault NAME  a pool with a planted fault: one of
@@ -30,6 +31,7 @@ const { values: given } = parseArgs({
     count: { type: 'string', default: '1000' },
     pool: { type: 'string', default: '{}' },
     strict: { type: 'boolean', default: false },
+    calm: { type: 'boolean', default: false },
     sessions: { type: 'string', default: 'cleaned' },
     'at-once': { type: 'string', default: '20' },
     fault: { type: 'string' },
@@ -52,7 +54,7 @@ async function main() {
   );
   if (given.print) {
     const { describeScript, newScript } = require('./script');
-    console.log(describeScript(newScript(seed, { isStrict: given.strict })));
+    console.log(describeScript(newScript(seed, { isStrict: given.strict, isCalm: given.calm })));
     return;
   }
   console.log(`seed ${seed}`);
@@ -62,6 +64,7 @@ async function main() {
     connectionString: database.connectionString,
     pool: JSON.parse(given.pool),
     isStrict: given.strict || (fault?.isStrict ?? false),
+    isCalm: given.calm,
     sessions: /** @type {any} */ (given.sessions),
     atOnce,
     ...(fault && { makePool: (/** @type {any} */ config) => new FaultyPool(fault, config) }),

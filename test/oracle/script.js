@@ -5,7 +5,7 @@
 
 const { Random } = require('../stress/random');
 const { IDIOMS } = require('./idioms');
-const { KINDS } = require('./statements');
+const { KINDS, READS, WRITES } = require('./statements');
 const { SHARED } = require('./world');
 
 /**
@@ -63,23 +63,34 @@ function newUnit(random) {
   return steps;
 }
 
+/** Reads and writes, most of which float. @param {Random} random */
+function newRun(random) {
+  return Array.from({ length: random.int(1, 4) }, () =>
+    toStep(random.weighted(random.chance(0.4) ? WRITES : READS)(random)),
+  );
+}
+
+/** DDL, also in texts of several statements and in code; and what keeps writes that advance sequences from floating. */
+const IS_NOT_CALM =
+  /\b(?:create|alter|drop|comment|refresh|reindex|vacuum|analyze|truncate)\b(?! (?:or replace )?(?:temp|temporary)\b)|lastval|currval/i;
+const HEARS = /** @type {const} */ ([
+  ['nothing', 6],
+  ['notice', 3],
+  ['everything', 1],
+]);
 const DROPS_STATEMENTS = /\b(?:discard|deallocate)\s+all\b/i;
 
 /**
  * @param {number} seed
- * @param {{ isStrict?: boolean }} [options]
+ * @param {{ isStrict?: boolean, isCalm?: boolean }} [options] `isCalm`: for the most part what floats. There is no DDL,
+ *   which makes the pool forget what it knows of the database, and nobody gives back a client whose statements are not
+ *   done: their order with those of the next client is not told by anything
  * @returns {Script}
  */
-function newScript(seed, { isStrict = false } = {}) {
+function newScript(seed, { isStrict = false, isCalm = false } = {}) {
   const random = new Random(seed, 7);
-  const isPath = random.chance(0.5);
-  const hears = random.weighted(
-    /** @type {const} */ ([
-      ['nothing', 6],
-      ['notice', 3],
-      ['everything', 1],
-    ]),
-  );
+  const isPath = !isCalm && random.chance(0.5);
+  const hears = isCalm ? 'nothing' : random.weighted(HEARS);
   const most = random.int(LEAST_STEPS, MOST_STEPS);
   // Whoever awaits nothing, and whoever awaits each.
   const hurry = random.pick([0, 0.1, 0.3, 0.6]);
@@ -89,6 +100,7 @@ function newScript(seed, { isStrict = false } = {}) {
   const add = (/** @type {any[]} */ some) => {
     for (const { isWhole, ...step } of some) {
       if (step.isStrict && !isStrict) continue;
+      if (isCalm && IS_NOT_CALM.test(step.text ?? '')) continue;
       const isPlain = step.text !== undefined && step.rows === undefined;
       // What takes several calls is not mixed with others.
       const isAwaited = step.isAwaited ?? (!isPlain || !random.chance(hurry));
@@ -106,13 +118,13 @@ function newScript(seed, { isStrict = false } = {}) {
   };
   if (isPath) add([{ text: SEARCH_PATH }]);
   while (steps.length < most) {
-    if (steps.length > 1 && random.chance(0.06)) {
+    if (steps.length > 1 && random.chance(isCalm ? 0.3 : 0.06)) {
       const destroy = random.chance(0.25);
       // The client is given back while it still has something to do.
-      add([{ release: true, destroy, isAwaited: destroy || !random.chance(0.2) }]);
+      add([{ release: true, destroy, isAwaited: destroy || isCalm || !random.chance(0.2) }]);
       if (isPath) add([{ text: SEARCH_PATH }]);
     }
-    add(newUnit(random));
+    add(isCalm && random.chance(0.8) ? newRun(random) : newUnit(random));
   }
   // `pg` executes a named statement that is gone, and fails; it is prepared anew here.
   if (steps.some(({ text = '' }) => DROPS_STATEMENTS.test(text))) {

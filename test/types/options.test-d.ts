@@ -141,7 +141,8 @@ expectNotAssignable<PoolOptions>({ resetQuery: false });
 expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
 expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
 expectNotAssignable<PoolOptions>({ syncGroup: true });
-expectNotAssignable<PoolOptions>({ multiplex: 'all' });
+expectAssignable<PoolOptions>({ multiplex: 'all' });
+expectNotAssignable<PoolOptions>({ multiplex: 'writes' });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 5 } }));
