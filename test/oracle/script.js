@@ -89,7 +89,7 @@ const DROPS_STATEMENTS = /\b(?:discard|deallocate)\s+all\b/i;
  */
 function newScript(seed, { isStrict = false, isCalm = false } = {}) {
   const random = new Random(seed, 7);
-  const isPath = !isCalm && random.chance(0.5);
+  const isPath = random.chance(0.5);
   const hears = isCalm ? 'nothing' : random.weighted(HEARS);
   const most = random.int(LEAST_STEPS, MOST_STEPS);
   // Whoever awaits nothing, and whoever awaits each.
