@@ -145,7 +145,7 @@ select pg_catalog.json_build_object(
     union
     select v.relname::text from system_views v
     where pg_catalog.pg_table_is_visible(v.oid) and v.relname not like 'pg\\_%' order by 1)
-)::text as found`;
+)::text as found, pg_catalog.pg_backend_pid() as pid`;
 
 const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS]].map(
   (names) => `{${names.map((name) => name.toLowerCase()).join(',')}}`,
@@ -178,6 +178,11 @@ class Catalog {
    * @type {CatalogNames | undefined}
    */
   names = undefined;
+  /**
+   * A connection leads to another process than the one that answered: a pooler is between, which may
+   * lead to several servers.
+   */
+  isBehindPooler = false;
   /** The last answer. @type {{ names: CatalogNames, text: string, askedAt: number } | undefined} */
   #last = undefined;
   #isAsking = false;
@@ -260,7 +265,10 @@ class Catalog {
       else query.connection.abort(query, error);
     });
     query.promise
-      .then(({ rows: [{ found }] }) => this.#learn(found, epoch, askedAt))
+      .then(({ rows: [{ found, pid }] }) => {
+        if (Number(pid) !== query.connection?.processID) this.isBehindPooler = true;
+        this.#learn(found, epoch, askedAt);
+      })
       .catch((error) => this.#onFailed(error));
     carrier.submit(query);
   }

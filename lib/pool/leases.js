@@ -58,12 +58,16 @@ class Leases {
     return { floating: this.count - this.pinnedCount, pinned: this.pinnedCount };
   }
 
+  get #mayMultiplex() {
+    return this.#dispatcher.mayMultiplex && !this.#registry.catalog.isBehindPooler;
+  }
+
   /**
    * Whether connect() may give one now: an open connection shows that the server is there and the login good, and
    * sessions begin as the server makes them.
    */
   get isPossible() {
-    if (!this.#lender.mayLease || !this.#dispatcher.mayMultiplex) return false;
+    if (!this.#lender.mayLease || !this.#mayMultiplex) return false;
     return this.#admission.refuse() === undefined;
   }
 
@@ -122,7 +126,7 @@ class Leases {
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
     const info = query.identify(this.#registry);
-    if (info.effect !== 'read' || info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
+    if (info.effect !== 'read' || info.isSeveral || !this.#mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
     const { catalog } = this.#registry;
