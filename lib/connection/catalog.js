@@ -56,6 +56,11 @@ class Catalog {
    * @type {CatalogNames | undefined}
    */
   names = undefined;
+  /**
+   * A connection leads to another process than the one that answered: a pooler is between, which may
+   * lead to several servers.
+   */
+  isBehindPooler = false;
   /** The last answer. @type {{ names: CatalogNames, text: string, askedAt: number } | undefined} */
   #last = undefined;
   #isAsking = false;
@@ -138,7 +143,10 @@ class Catalog {
       else query.connection.abort(query, error);
     });
     query.promise
-      .then(({ rows: [{ found }] }) => this.#learn(found, epoch, askedAt))
+      .then(({ rows: [{ found, pid }] }) => {
+        if (Number(pid) !== query.connection?.processID) this.isBehindPooler = true;
+        this.#learn(found, epoch, askedAt);
+      })
       .catch((error) => this.#onFailed(error));
     carrier.submit(query);
   }

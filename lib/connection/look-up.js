@@ -219,7 +219,7 @@ select pg_catalog.json_build_object(
       when '' then exists (select from last_value l where pg_catalog.to_jsonb(p) ->> 'prosqlbody'
         ~ (':\\w*funcid ' || l.oid || '\\M'))
       else p.prosrc ~* pg_catalog.array_to_string($3::text[], '|') end)
-)::text as found`;
+)::text as found, pg_catalog.pg_backend_pid() as pid`;
 
 /** Names as values: a text with lastval in it would count as one that asks for it. */
 const PARAMETERS = [KNOWN_NAMES, [...SESSION_FUNCTIONS], LAST_VALUE_FUNCTIONS].map(

@@ -63,12 +63,17 @@ class Leases {
     return { floating: this.count - this.pinnedCount, pinned: this.pinnedCount };
   }
 
+  /** Whether statements may run on any connection: all lead to the same server, and nothing is between. */
+  get mayMultiplex() {
+    return this.#dispatcher.mayMultiplex && !this.registry.catalog.isBehindPooler;
+  }
+
   /**
    * Whether connect() may give one now: an open connection shows that the server is there and the login good, and
    * sessions begin as the server makes them.
    */
   get isPossible() {
-    if (!this.#lender.mayLease || !this.#dispatcher.mayMultiplex) return false;
+    if (!this.#lender.mayLease || !this.mayMultiplex) return false;
     return this.#admission.refuse() === undefined;
   }
 
@@ -145,7 +150,7 @@ class Leases {
     const info = query.identify(this.registry);
     const isWrite = info.effect === 'write' && this.#settings.multiplex === 'all';
     if (info.effect !== 'read' && !isWrite) return false;
-    if (info.isSeveral || !this.#dispatcher.mayMultiplex) return false;
+    if (info.isSeveral || !this.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
     const { names } = this;

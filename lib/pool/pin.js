@@ -101,14 +101,14 @@ class Pin {
 
   /** Whether all that was done is proved to have left nothing behind that is asked for. */
   get isTraceless() {
-    if (this.isForSession) return false;
-    const { names, areSequencesAsked } = this.#leases;
+    const { names, areSequencesAsked, mayMultiplex } = this.#leases;
+    if (this.isForSession || names === undefined || !mayMultiplex) return false;
     for (const info of this.#unjudged) {
       const isProved = isTraceless(info, names);
       if (isProved === undefined) return false;
       this.#unjudged.delete(info);
       const isWrite = isProved && info.effect === 'write';
-      if (isWrite && names !== undefined && info.mayCallNextval(names)) this.hasAdvanced = true;
+      if (isWrite && info.mayCallNextval(names)) this.hasAdvanced = true;
       if (!isProved || (this.hasAdvanced && areSequencesAsked)) {
         this.isForSession = true;
         this.#unjudged.clear();

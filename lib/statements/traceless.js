@@ -31,14 +31,14 @@ function endsTransaction({ isSeveral, class: { keyword } }) {
 
 /**
  * @param {StatementInfo} info of a statement that has been executed outside of a transaction, or in one that has ended
- * @param {CatalogNames | undefined} names of the database
+ * @param {CatalogNames} names of the database
  * @returns {boolean | undefined} undefined: that is not known yet
  */
 function isTraceless(info, names) {
   if (info.isSeveral) return false;
   if (info.class.kind === 'transaction') return isControl(info);
   if (info.class.kind !== 'plain' || info.effect === 'other') return false;
-  if (info.effect === 'unknown' || names === undefined) return undefined;
+  if (info.effect === 'unknown') return undefined;
   return info.readsUnbound(names) || info.writesPlain(names);
 }
 

@@ -65,8 +65,13 @@ class Relay {
     this.#server.close();
   }
 
-  async close() {
+  /** Ends all that came through; others may come. */
+  sever() {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close() {
+    this.sever();
     this.stopListening();
     await this.#closed;
   }
