@@ -142,6 +142,8 @@ expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
 expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
 expectNotAssignable<PoolOptions>({ syncGroup: true });
 expectNotAssignable<PoolOptions>({ multiplex: 'all' });
+expectAssignable<ClientOptions>({ multiplex: 'reads' });
+expectNotAssignable<ClientOptions>({ multiplex: true });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 5 } }));
