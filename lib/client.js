@@ -15,6 +15,7 @@ const {
   eventsOf,
   plainQuery,
   settingsOf,
+  shareClients,
   transactionsOf,
 } = require('./client/client');
 const { handOver, markHanded } = require('./client/handed-query');
@@ -56,6 +57,7 @@ module.exports = {
   SENDER,
   settingsOf,
   setUpSession,
+  shareClients,
   Streamable,
   transactionsOf,
 };

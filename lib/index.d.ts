@@ -245,6 +245,14 @@ export interface ClientOptions extends LibpqOptions {
   enableChannelBinding?: boolean | undefined;
   /** The constructor for the promises of `connect()`, `query()` and `end()`. Default: Node's. */
   Promise?: PromiseConstructorLike | undefined;
+  /**
+   * Whether the client shares connections with the other clients of this process that have equal settings. `'reads'`: it
+   * holds no connection while its statements only read and give the same answer in every session; any other statement
+   * gets an exclusive connection. For tools that have a pool of their own, such as knex. See
+   * docs/pooling-and-pipelining.md, "Clients of tools with pools of their own". Default: the environment variable
+   * `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'off'`.
+   */
+  multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** No effect: all clients pipeline. */
   pipeline?: boolean | undefined;
   /** No effect: the driver chooses the format for each statement, and the values are the same. */
@@ -321,7 +329,8 @@ export interface PoolOptions extends ClientOptions {
    * statements only read and give the same answer in every session; its first other statement gets an exclusive
    * connection, until the client is released. `'all'`: single statements that do nothing but change rows of tables hold
    * none either. `'off'`: each client has an exclusive connection. See docs/pooling-and-pipelining.md, "Borrowed
-   * clients". Default: `'reads'`.
+   * clients". Default: the environment variable
+   * `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'reads'`.
    */
   multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */
@@ -1597,6 +1606,8 @@ export interface Defaults {
   port: number;
   /** 10. */
   max: number;
+  /** See {@link ClientOptions.multiplex} and {@link PoolOptions.multiplex}. */
+  multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** Dates are sent in UTC, not in the time zone of the process. Default: false. */
   parseInputDatesAsUTC?: boolean | undefined;
   /** Write-only: `true` returns `bigint` as numbers, in the whole process. See {@link ClientOptions.int8}. */

@@ -50,9 +50,26 @@ const { serveSubmittable } = require('./submittable');
  * @property {(error: Error) => void} [onLost]
  * @property {() => void} [onClosed]
  * @property {(events: ClientEvents) => any} [makeConnection] what a lease has in the place of a Connection
+ *
+ * A client's place among those that share connections (the option `multiplex`), in the place of a Connection.
+ * @typedef {any} SharedPlace see pool/client-lease.js
+ *
+ * Gives a client that is about to connect a place among others of equal settings, if there may be one.
+ * @typedef {(settings: Settings, events: ClientEvents) => SharedPlace | undefined} FindPlace
  */
 
 const POOL = Symbol('pool');
+
+/**
+ * Set by lib/pool, which is above.
+ * @type {FindPlace | undefined}
+ */
+let findPlace;
+
+/** @param {FindPlace} find */
+function shareClients(find) {
+  findPlace = find;
+}
 
 /** @type {(client: Client) => Connection} */
 let connectionOf;
@@ -75,6 +92,7 @@ class Client extends Streamable {
   #settings;
   /** @type {import('../base').OptionError | undefined} why it cannot connect */
   #refusal;
+  #hasPool;
   #hasConnected = false;
   #hasEnded = false;
   #names = new NamedStatements();
@@ -97,6 +115,7 @@ class Client extends Streamable {
     super();
     /** @type {PoolSide | undefined} */
     const pool = typeof config === 'object' && config !== null ? config[POOL] : undefined;
+    this.#hasPool = pool !== undefined;
     if (pool !== undefined) {
       this.#settings = pool.settings;
     } else {
@@ -158,12 +177,36 @@ class Client extends Streamable {
       });
     }
     this.#hasConnected = true;
-    await this.#connection.connect();
+    await this.#open();
     await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
     // The client is connected, whatever a listener throws.
     callApart(() => this.emit('connect'));
     return this;
+  }
+
+  async #open() {
+    // Those of a pool are what others share.
+    const { multiplex = 'off' } = this.#hasPool ? {} : this.#settings;
+    const place = multiplex === 'off' ? undefined : findPlace?.(this.#settings, this.#events);
+    if (place === undefined) {
+      await this.#connection.connect();
+      return;
+    }
+    try {
+      await this.#connection.join(place.prove(), (works, isLoopRef) => {
+        this.#connection = place;
+        this.#transactions.connection = place;
+        this.#transactions.registry = place.registry;
+        if (!isLoopRef) place.setLoopRef(false);
+        for (const work of works) {
+          if (work instanceof Batch) place.submitBatch(work);
+          else place.submit(work);
+        }
+      });
+    } finally {
+      if (this.#connection !== place) place.leave();
+    }
   }
 
   /**
@@ -392,5 +435,6 @@ module.exports = {
   eventsOf,
   plainQuery,
   settingsOf,
+  shareClients,
   transactionsOf,
 };

@@ -33,6 +33,9 @@ const { Unwanted } = require('./unwanted');
  *   may send
  * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
  * @property {() => void} [onReadOnly] the server refused a write; runs in the middle of a delivery
+ *
+ * Gets what a connection that is never made was given, and whether that would have kept the process alive.
+ * @typedef {(works: (Query | Batch)[], isLoopRef: boolean) => void} MoveOut
  */
 
 class Connection {
@@ -140,6 +143,16 @@ class Connection {
    */
   connect() {
     return this.#lifecycle.connect();
+  }
+
+  /**
+   * In the place of connect(), for a client that is to share the connections of others.
+   * @param {Promise<boolean>} proof that they are there, and whether it may
+   * @param {MoveOut} moveOut is called if it may; this connection is closed then, without a word
+   * @returns {Promise<void>}
+   */
+  join(proof, moveOut) {
+    return this.#lifecycle.join(proof, moveOut);
   }
 
   // --- Queries --------------------------------------------------------------

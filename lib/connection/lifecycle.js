@@ -9,6 +9,7 @@ const { membersOf, outcome, traceConnect } = require('../query');
 const { EndReason } = require('./end-reason');
 const { terminatedError } = require('./errors');
 const { Handshake } = require('./handshake');
+const { Joining } = require('./joining');
 const { StandIn } = require('./stand-in');
 
 /**
@@ -25,7 +26,7 @@ class Lifecycle {
   #outbox;
   #owner;
   #settings;
-  /** @type {Handshake | undefined} */
+  /** @type {Handshake | Joining | undefined} */
   #handshake = undefined;
   #isLoopRef = true;
   /** @type {StandIn | undefined} */
@@ -80,10 +81,48 @@ class Lifecycle {
       const { done } = this.#handshake;
       await traceConnect(this.#settings, () => done);
     } catch (error) {
-      this.endReason.failure = /** @type {Error} */ (error);
-      this.#close();
+      this.#onFailed(error);
       throw error;
     }
+  }
+
+  /** @param {unknown} error */
+  #onFailed(error) {
+    this.endReason.failure = /** @type {Error} */ (error);
+    this.#close();
+  }
+
+  /**
+   * Waits until its client may share the connections of others, and gives its place up; else it connects.
+   * @param {Promise<boolean>} proof
+   * @param {import('./connection').MoveOut} moveOut
+   * @returns {Promise<void>}
+   */
+  async join(proof, moveOut) {
+    this.#state = 'connecting';
+    const joining = new Joining(proof, this.#settings.connectionTimeoutMillis);
+    this.#handshake = joining;
+    let mayShare;
+    try {
+      mayShare = await joining.done;
+      // It may have been ended just then.
+      if (this.state === 'closed') throw terminatedError();
+    } catch (error) {
+      this.#onFailed(error);
+      throw error;
+    }
+    if (mayShare) this.#vacate(moveOut);
+    else await this.connect();
+  }
+
+  /** @param {import('./connection').MoveOut} moveOut */
+  #vacate(moveOut) {
+    this.#state = 'closed';
+    this.#native.close();
+    const works = this.#outbox.clear();
+    for (const work of works) this.#forgetPlace(work);
+    this.#connection.onClosed();
+    moveOut(works, this.#isLoopRef);
   }
 
   onConnected() {
@@ -102,6 +141,17 @@ class Lifecycle {
   /** @param {string} message */
   onConnectFailed(message) {
     this.#handshake?.fail(message);
+  }
+
+  /** @param {Query | Batch} work that is to be submitted elsewhere, where other things are known of its text */
+  #forgetPlace(work) {
+    for (const query of membersOf(work)) {
+      this.#connection.forget(query);
+      // @ts-expect-error as before it was submitted
+      query.connection = query.info = undefined;
+    }
+    work.connection = undefined;
+    work.expectedMillis = 0;
   }
 
   // --- Closing --------------------------------------------------------------

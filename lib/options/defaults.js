@@ -31,6 +31,7 @@ const defaults = {
   connect_timeout: 0,
   keepalives: 1,
   keepalives_idle: 0,
+  multiplex: undefined,
 };
 
 const INT8 = 20;

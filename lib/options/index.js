@@ -6,10 +6,19 @@ const { defaults } = require('./defaults');
 const { libpqKeywords, parseOptions, readOptions } = require('./options');
 const { toParameters } = require('./pg-parameters');
 const { DISCARD_ALL } = require('./settings');
+const { readShared } = require('./shared');
 
 /**
  * @typedef {import('./settings').AskPassword} AskPassword
  * @typedef {import('./settings').Settings} Settings
  */
 
-module.exports = { defaults, DISCARD_ALL, libpqKeywords, parseOptions, readOptions, toParameters };
+module.exports = {
+  defaults,
+  DISCARD_ALL,
+  libpqKeywords,
+  parseOptions,
+  readOptions,
+  readShared,
+  toParameters,
+};

@@ -89,6 +89,8 @@ const SPECIAL = {
   },
 };
 
+const MULTIPLEX_VARIABLE = 'PG_CONDUIT_MULTIPLEX';
+
 const NEVER_EMPTY = new Set([
   ...['ssl', 'keepAlive', 'keepAliveInitialDelayMillis', 'enableChannelBinding', 'poolSize'],
 ]);
@@ -154,8 +156,25 @@ function parseOptions(config) {
   // As in `pg`: what stands in the URL wins.
   const options = { ...given, ...fromText };
   addEnvironment(options);
+  addOwnEnvironment(options);
   addDefaults(options);
+  return toSettings(options, isMissing(fromText.ssl) ? [] : [given.ssl]);
+}
 
+/**
+ * For a client or pool that cannot connect, since its options are wrong.
+ * @returns {Settings}
+ */
+function noOptions() {
+  return toSettings({}, []);
+}
+
+/**
+ * @param {Record<string, any>} options
+ * @param {unknown[]} otherSsl what the connection string has replaced
+ * @returns {Settings}
+ */
+function toSettings(options, otherSsl) {
   /** @type {any} */
   const settings = {
     conninfo: {},
@@ -169,7 +188,7 @@ function parseOptions(config) {
   for (const [name, value] of Object.entries(options)) {
     if (!isMissing(value)) take(name, value, target);
   }
-  finish(target, isMissing(fromText.ssl) ? [] : [given.ssl]);
+  finish(target, otherSsl);
   return settings;
 }
 
@@ -207,6 +226,26 @@ function addEnvironment(options) {
     if (isInSsl || keyword === 'sslmode') names.push('ssl');
     if (names.some((name) => !isMissing(options[name]) && options[name] !== '')) continue;
     options[names[0]] = value;
+  }
+}
+
+/**
+ * The driver's own variable, for tools that pass on only the options that they know.
+ * @param {Record<string, any>} options
+ */
+function addOwnEnvironment(options) {
+  const { [MULTIPLEX_VARIABLE]: value } = process.env;
+  if (value && isMissing(options.multiplex)) {
+    options.multiplex = checkVariable(SETTINGS.multiplex.check, value, MULTIPLEX_VARIABLE);
+  }
+}
+
+/** @param {Check} check @param {string} value @param {string} name */
+function checkVariable(check, value, name) {
+  try {
+    return check(value, name);
+  } catch (error) {
+    throw new OptionError(/** @type {Error} */ (error).message.replace(/^option/, 'variable'));
   }
 }
 
@@ -307,7 +346,7 @@ function readOptions(config) {
     return { settings: parseOptions(config) };
   } catch (error) {
     if (!(error instanceof OptionError)) throw error;
-    return { settings: parseOptions({}), refusal: error };
+    return { settings: noOptions(), refusal: error };
   }
 }
 

@@ -45,7 +45,8 @@ const {
  * @property {number} maxInFlight
  * @property {number} maxWaiting
  * @property {'off' | 'reads' | 'all'} syncGroup
- * @property {'off' | 'reads' | 'all'} multiplex which statements of borrowed clients share connections
+ * @property {'off' | 'reads' | 'all' | undefined} multiplex which statements of clients share connections; undefined: as
+ *   a pool, or a client without one, has it
  * @property {number} idleTimeoutMillis
  * @property {number} maxUses
  * @property {number} maxLifetimeSeconds
@@ -108,7 +109,7 @@ const SETTINGS = {
   maxInFlight: { check: integer(1), default: 1024 },
   maxWaiting: { check: limit, default: Infinity },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
-  multiplex: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
+  multiplex: { check: oneOf('off', 'reads', 'all') },
   idleTimeoutMillis: { check: integer(0), default: 10000 },
   maxUses: { check: orNever, default: Infinity },
   maxLifetimeSeconds: { check: integer(0), default: 0 },

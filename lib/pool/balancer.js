@@ -11,14 +11,17 @@ const GROWTH_MILLIS = 5;
 class Balancer {
   #maxInFlight;
   #connections;
+  #limits;
 
   /**
    * @param {import('../options').Settings} settings
    * @param {import('./connections').PoolConnections} connections
+   * @param {import('./connections').Limits} limits
    */
-  constructor(settings, connections) {
+  constructor(settings, connections, limits) {
     this.#maxInFlight = settings.maxInFlight;
     this.#connections = connections;
+    this.#limits = limits;
   }
 
   /**
@@ -31,7 +34,10 @@ class Balancer {
     /** @type {Member | undefined} */
     let best;
     let leastMillis = Infinity;
+    let left = this.#limits.shared;
     for (const member of this.#connections.shared) {
+      // The others are for borrowers, and closed unless these want them.
+      if (left-- <= 0 && best !== undefined) break;
       const { load } = member.connection;
       if (member.state !== 'shared' || member.isSpent) continue;
       if (load.inFlight === 0) return member;
@@ -52,7 +58,12 @@ class Balancer {
 
   /** @returns {Member | undefined} a connection that can be lent now */
   findIdle() {
-    return this.#connections.shared.find(({ isIdle, isSpent }) => isIdle && !isSpent);
+    const { shared } = this.#connections;
+    const isFree = (/** @type {Member} */ { isIdle, isSpent }) => isIdle && !isSpent;
+    // The last ones are more than queries are to share.
+    return shared.length > this.#limits.shared
+      ? [...shared].reverse().find(isFree)
+      : shared.find(isFree);
   }
 
   /**

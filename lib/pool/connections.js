@@ -21,7 +21,18 @@ const { Metrics } = require('./metrics');
  * @property {() => void} onSettled a query is settled; in the middle of a delivery
  */
 
+/**
+ * How many connections there may be. It may change at any time.
+ * @typedef {object} Limits
+ * @property {number} all whoever has them
+ * @property {number} connecting those that are being opened at a time
+ * @property {number} shared those that queries share, unless all of them are stuck behind something slow
+ * @property {boolean} comeBack whether one waits for those that borrowers have: they keep them for a while only
+ */
+
 const MAX_SWEEP_MILLIS = 1000;
+/** One that nobody will miss is kept for so long: who has opened a transaction will open another. */
+const SPARE_MILLIS = 1000;
 const MIN_SWEEP_MILLIS = 5;
 
 class PoolConnections {
@@ -35,6 +46,7 @@ class PoolConnections {
   #settings;
   #registry;
   #listener;
+  #limits;
   #backoff = new Backoff();
   #metrics = new Metrics();
   /** @type {NodeJS.Timeout | undefined} */
@@ -46,11 +58,13 @@ class PoolConnections {
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
    * @param {Listener} listener
+   * @param {Limits} limits
    */
-  constructor(settings, registry, listener) {
+  constructor(settings, registry, listener, limits) {
     this.#settings = settings;
     this.#registry = registry;
     this.#listener = listener;
+    this.#limits = limits;
   }
 
   /** Those that were made and are not closed yet, whoever has them. */
@@ -64,23 +78,54 @@ class PoolConnections {
     return this.#backoff.reasonWithin(millis);
   }
 
-  /** Whether another one may be opened now. */
+  /** Whether another one may be opened now, for queries to share it. */
   get mayGrow() {
-    if (this.members.size >= this.#settings.max) return false;
+    return this.shared.length + this.connectingCount < this.#limits.shared && this.mayGrowAlone;
+  }
+
+  /** Whether another one may be opened now, for somebody alone. */
+  get mayGrowAlone() {
+    if (this.members.size >= this.#limits.all) return false;
     if (!this.#backoff.isActive) return true;
     return this.connectingCount === 0 && this.#backoff.isOver;
   }
 
-  /**
-   * @param {number} wanted how many are waited for
-   * @param {() => void} again is called when it may be tried again, if not now
-   */
-  grow(wanted, again) {
-    while (wanted > this.connectingCount && this.mayGrow) this.open();
-    const mustWait = this.#backoff.isActive && this.connectingCount === 0 && wanted > 0;
-    if (mustWait && this.members.size < this.#settings.max) this.#backoff.whenOver(again);
+  /** Those that nobody misses if they are closed. */
+  get spareCount() {
+    const { all, shared } = this.#limits;
+    return Math.max(this.members.size - all, this.shared.length - shared);
   }
 
+  /**
+   * Whether queries may share connections that are there already, as well as wait for one that somebody has alone:
+   * if not, nobody knows when there will be one.
+   */
+  get isServing() {
+    return this.#limits.comeBack ? this.connectedCount > 0 : this.shared.length > 0;
+  }
+
+  /**
+   * @param {number} queries that wait
+   * @param {number} borrowers who wait
+   * @param {() => void} again is called when it may be tried again, if not now
+   */
+  grow(queries, borrowers, again) {
+    while (this.#isWorthOne(queries, borrowers)) this.open();
+    const mustWait = this.#backoff.isActive && this.connectingCount === 0;
+    const isWanted = queries + borrowers > 0 && this.members.size < this.#limits.all;
+    if (mustWait && isWanted) this.#backoff.whenOver(again);
+  }
+
+  /** @param {number} queries @param {number} borrowers */
+  #isWorthOne(queries, borrowers) {
+    const { connectingCount } = this;
+    if (queries + borrowers <= connectingCount || !this.mayGrowAlone) return false;
+    if (connectingCount >= this.#limits.connecting) return false;
+    // Queries that wait though nothing is being opened are not to stand behind what all the shared ones do.
+    return borrowers > connectingCount || connectingCount === 0 || this.mayGrow;
+  }
+
+  /** @returns {Promise<Error | undefined>} why it could not be opened */
   open() {
     const listener = this.#listener;
     /** @type {Member} */
@@ -90,25 +135,27 @@ class PoolConnections {
     } catch (error) {
       // The class of the option `Client` is the user's.
       ++this.connectingCount;
-      process.nextTick(() =>
-        this.#onOpenFailed(toFailure(error, 'the class of the option "Client"')),
-      );
-      return;
+      const failure = toFailure(error, 'the class of the option "Client"');
+      process.nextTick(() => this.#onOpenFailed(failure));
+      return Promise.resolve(failure);
     }
     this.members.add(member);
     ++this.connectingCount;
-    member.connect().then(
+    return member.connect().then(
       () => {
         --this.connectingCount;
         this.hasOpened = true;
         this.#backoff.succeeded();
         this.#sweepLater();
         listener.onOpened(member);
+        return undefined;
       },
       (error) => {
         // It may be open: what the class of the option `Client` does in connect() is the user's affair.
         member.connection.destroy();
-        this.#onOpenFailed(toConnectFailure(error));
+        const failure = toConnectFailure(error);
+        this.#onOpenFailed(failure);
+        return failure;
       },
     );
   }
@@ -162,6 +209,13 @@ class PoolConnections {
   retireSpent() {
     if (this.#settings.maxUses === Infinity) return;
     for (const member of [...this.shared]) if (member.isSpent) this.retire(member);
+  }
+
+  /** Closes idle ones that nobody misses. */
+  shrink() {
+    for (const member of [...this.shared].reverse()) {
+      if (this.spareCount > 0 && member.isIdle) this.retire(member);
+    }
   }
 
   /** Closes what is not lent; what is being opened, too. */
@@ -219,8 +273,11 @@ class PoolConnections {
     const { idleTimeoutMillis, min } = this.#settings;
     for (const member of [...this.shared]) {
       member.sweep(now);
-      const isIdle = idleTimeoutMillis > 0 && now - member.idleSince >= idleTimeoutMillis;
-      if ((isIdle && this.members.size > min) || member.hasOutlived(now)) this.retire(member);
+      const idleMillis = now - member.idleSince;
+      const isIdle = idleTimeoutMillis > 0 && idleMillis >= idleTimeoutMillis;
+      const isSpare = idleMillis >= SPARE_MILLIS && this.spareCount > 0;
+      const isNeedless = isSpare || (isIdle && this.members.size > min);
+      if (isNeedless || member.hasOutlived(now)) this.retire(member);
     }
   }
 }

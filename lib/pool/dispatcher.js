@@ -55,19 +55,22 @@ class Dispatcher {
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
    * @param {DispatcherOwner} owner
+   * @param {import('./connections').Limits} [limits]
    */
-  constructor(settings, registry, owner) {
+  constructor(settings, registry, owner, limits = limitsOf(settings)) {
     this.#settings = settings;
     this.#owner = owner;
-    this.#connections = new PoolConnections(settings, registry, {
-      onOpened: (member) => this.#onOpened(member),
-      onOpenFailed: (error) => this.#onOpenFailed(error),
-      onLost: (member, error) => this.#onLost(member, error),
-      onClosed: (member) => this.#onClosed(member),
-      onUnsent: (work) => this.#onUnsent(work),
+    const listener = {
+      onOpened: (/** @type {Member} */ member) => this.#onOpened(member),
+      onOpenFailed: (/** @type {Error} */ error) => this.#onOpenFailed(error),
+      onLost: (/** @type {Member} */ member, /** @type {Error} */ error) =>
+        this.#onLost(member, error),
+      onClosed: (/** @type {Member} */ member) => this.#onClosed(member),
+      onUnsent: (/** @type {Query | Batch} */ work) => this.#onUnsent(work),
       onSettled: () => this.#onSettled(),
-    });
-    this.#balancer = new Balancer(settings, this.#connections);
+    };
+    this.#connections = new PoolConnections(settings, registry, listener, limits);
+    this.#balancer = new Balancer(settings, this.#connections, limits);
     this.#waiting = new WaitingRoom(settings, this.#connections, (item) => this.#onLeft(item));
     this.#queries = this.#waiting.queries;
     this.#borrowers = this.#waiting.borrowers;
@@ -111,9 +114,10 @@ class Dispatcher {
     return this.#whenEnded !== undefined;
   }
 
-  /** A connection that queries share. @returns {Member | undefined} */
+  /** A connection that queries share; else one that somebody has. @returns {Member | undefined} */
   get anyShared() {
-    return this.#connections.shared[0];
+    const { members, shared } = this.#connections;
+    return shared[0] ?? [...members].find(({ state }) => state === 'exclusive');
   }
 
   /** Whether reads of borrowers may go to any connection. An open one shows that the server is there. */
@@ -294,7 +298,8 @@ class Dispatcher {
     this.#serveQueries();
     // A connection that is not reserved any more may serve queries at once.
     if (this.lender.serve()) this.#serveQueries();
-    this.#connections.grow(this.#waiting.wantedCount, () => this.#pump());
+    const { length: queries } = this.#queries;
+    this.#connections.grow(queries, this.#waiting.wantedCount - queries, () => this.#pump());
     if (this.#settings.allowExitOnIdle) {
       for (const member of this.#connections.shared) {
         if (member.isIdle) member.connection.setLoopRef(false);
@@ -316,6 +321,21 @@ class Dispatcher {
 
   // --- Connections that come and go ---------------------------------------------
 
+  /** Opens one, whether somebody waits or not. @returns {Promise<Error | undefined>} why it could not */
+  open() {
+    return this.#connections.open();
+  }
+
+  /** Nobody is there any more to whom the answers matter. @param {Error} error */
+  dismiss(error) {
+    this.#waiting.rejectAll(error);
+  }
+
+  /** Fewer may be there now. */
+  shrink() {
+    this.#connections.shrink();
+  }
+
   /** @param {Member} member */
   #onOpened(member) {
     this.#refusals.over();
@@ -335,9 +355,9 @@ class Dispatcher {
     this.#owner.onOpenFailed(error);
     // Those who wait will be served by open connections, if there are any. Else connectionTimeoutMillis says for how
     // long the server may be down.
-    const { connectedCount, connectingCount } = this.#connections;
+    const { isServing, connectingCount } = this.#connections;
     const isHopeful =
-      connectedCount > 0 || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
+      isServing || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
     if (isHopeful) {
       this.#warnOfRefusal(error);
     } else if (connectingCount === 0) {
@@ -387,6 +407,11 @@ class Dispatcher {
     this.#connections.close();
     if (this.#connections.members.size === 0) this.#whenEnded?.();
   }
+}
+
+/** @param {import('../options').Settings} settings @returns {import('./connections').Limits} */
+function limitsOf({ max }) {
+  return { all: max, connecting: max, shared: max, comeBack: true };
 }
 
 module.exports = { Dispatcher };

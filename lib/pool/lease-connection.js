@@ -383,4 +383,4 @@ function closedError() {
   return new ConnectionError('Client was closed and is not queryable');
 }
 
-module.exports = { LeaseConnection };
+module.exports = { closedError, LeaseConnection };

@@ -3,7 +3,7 @@
 // The leases of a pool: what connect() gives where clients may share connections (the option `multiplex`). Decides
 // what may float; who may be pinned, lender.js decides. Owned by pool.js.
 
-const { copyError } = require('../base');
+const { afterDelivery, copyError } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
 const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
@@ -33,6 +33,10 @@ class Leases {
   #unpinning = [];
   /** Those that were released with a statement in flight. @type {Set<LeaseConnection>} */
   #released = new Set();
+  /** What the driver asks for itself, in flight. */
+  #questions = 0;
+  /** The last of these. @type {Promise<void>} */
+  #answered = Promise.resolve();
 
   /**
    * @param {import('../options').Settings} settings
@@ -55,7 +59,7 @@ class Leases {
     this.#shared = {
       state: 'ready',
       isShared: true,
-      submit: (/** @type {Query} */ query) => dispatcher.runShared(query),
+      submit: (/** @type {Query} */ query) => this.#askForAll(query),
     };
   }
 
@@ -90,8 +94,7 @@ class Leases {
       },
     });
     const opened = /** @type {LeaseConnection} */ (/** @type {unknown} */ (lease));
-    ++this.count;
-    this.#lender.join(opened);
+    this.add(opened);
     const release = (/** @type {boolean} */ isBroken) => {
       transactionsOf(client).close();
       this.#release(opened, isBroken);
@@ -99,17 +102,23 @@ class Leases {
     return { client, release };
   }
 
+  /** @param {LeaseConnection} lease */
+  add(lease) {
+    ++this.count;
+    this.#lender.join(lease);
+  }
+
   /** @param {LeaseConnection} lease @param {boolean} isBroken */
   #release(lease, isBroken) {
     lease.release(isBroken);
     if (lease.isWaiting || lease.floating !== undefined) this.#endLater(lease);
-    else this.#end(lease);
+    else this.remove(lease);
   }
 
   /** @param {LeaseConnection} lease that has left something behind, which is still to be sent or answered */
   async #endLater(lease) {
     while (lease.isWaiting) await lease.whenServed();
-    this.#end(lease);
+    this.remove(lease);
     if (lease.floating === undefined) return;
     this.#released.add(lease);
     await lease.whenServed();
@@ -117,15 +126,17 @@ class Leases {
   }
 
   /** @param {LeaseConnection} lease */
-  #end(lease) {
+  remove(lease) {
     --this.count;
     this.#lender.leave(lease);
     this.#dispatcher.onLeaseReleased();
   }
 
-  /** What the catalog of the database says, if it is known. */
+  /** What the catalog of the database says, if it is known; else it is asked. */
   get names() {
     const { catalog } = this.registry;
+    // A client alone has nobody to share with.
+    if (this.areLasting && this.count < 2) return catalog.names;
     return catalog.names ?? catalog.find(this.#shared, true);
   }
 
@@ -190,8 +201,37 @@ class Leases {
   /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
   ask(text) {
     const query = new Query(text, [], {}, OWN_DEFAULTS);
-    this.#dispatcher.runShared(query);
+    this.#askForAll(query);
     return query.promise;
+  }
+
+  /** @param {Query} query of the driver's own */
+  #askForAll(query) {
+    ++this.#questions;
+    this.#answered = new Promise((resolve) => {
+      query.onceSettled(() => {
+        --this.#questions;
+        resolve();
+      });
+    });
+    // Not for those who have wrapped query().
+    markHanded(query);
+    this.#dispatcher.runShared(query);
+  }
+
+  /** Has the catalog asked. @returns {Promise<void>} resolves when it has answered, or has failed to */
+  async whenLearned() {
+    if (this.names !== undefined) return;
+    // It is asked behind what is being delivered.
+    await new Promise((resolve) => {
+      afterDelivery(() => resolve(undefined));
+    });
+    await this.#answered;
+  }
+
+  /** What is in flight, or waits, besides that of leases: at most so many connections are busy with it. */
+  get besideCount() {
+    return this.#questions + this.#stalled.count;
   }
 
   /** @param {Query | Batch} work @param {import('../base').QueryAbortedError} reason */

@@ -146,7 +146,7 @@ class Lender {
     }
     // One for each borrower, unless queries have waited for longer.
     const isQueriesTurn = borrowers.oldestSince > queries.oldestSince;
-    const wanted = this.#connections.mayGrow || isQueriesTurn ? 0 : borrowers.length;
+    const wanted = this.#connections.mayGrowAlone || isQueriesTurn ? 0 : borrowers.length;
     return this.#balancer.reserve(wanted);
   }
 

@@ -82,6 +82,7 @@ class Pool extends Streamable {
     super();
     const { settings, refusal } = readOptions(config);
     this.#settings = settings;
+    settings.multiplex ??= 'reads';
     this.#options = describeOptions(config, settings);
     this.#Client = settings.Client ?? ClientClass ?? Client;
     const registry = new StatementRegistry(new Catalog());

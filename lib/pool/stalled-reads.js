@@ -36,6 +36,11 @@ class StalledReads {
     this.#abort = abort;
   }
 
+  /** Reads that are in flight for the second time. */
+  get count() {
+    return this.#twins.size;
+  }
+
   /** @param {Query} query that was submitted */
   watch(query) {
     // Alone on its connection, as a rule.

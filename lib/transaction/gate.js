@@ -113,12 +113,13 @@ class TransactionGate {
   async run(body, options) {
     const { begin, retries } = readTransaction(body, options);
     if (this.#scope !== undefined) throw clientError();
-    const { session } = this.connection;
     if (!this.#isLent) throw notLentError();
     for (let attempt = 1; ; ++attempt) {
       const scope = new Attempt(this, begin);
       // Nothing else passes from here on.
       this.#scope = scope;
+      // A client that connects may get another one.
+      const { session } = this.connection;
       try {
         if (session.mayBeInTransaction) await session.whenStatusKnown();
         if (session.transactionStatus > 0) throw notIdleError();

@@ -143,6 +143,9 @@ expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
 expectNotAssignable<PoolOptions>({ syncGroup: true });
 expectAssignable<PoolOptions>({ multiplex: 'all' });
 expectNotAssignable<PoolOptions>({ multiplex: 'writes' });
+expectAssignable<ClientOptions>({ multiplex: 'reads' });
+expectAssignable<ClientOptions>({ multiplex: 'all' });
+expectNotAssignable<ClientOptions>({ multiplex: true });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 5 } }));

@@ -1,0 +1,253 @@
+'use strict';
+
+// Clients without a pool that share connections (the option `multiplex`): those of equal settings are leases on the
+// connections of one group, which nobody sees. There are never more connections than clients, so that whoever needs
+// one alone gets it, as with `pg`. The last client that ends closes them. Installed in lib/client by index.js.
+
+const { ConnectionError, copyError } = require('../base');
+const { connectionOf } = require('../client');
+const { Catalog } = require('../connection');
+const { readShared } = require('../options');
+const { StatementRegistry } = require('../statements');
+const { Admission } = require('./admission');
+const { ClientLease } = require('./client-lease');
+const { Dispatcher } = require('./dispatcher');
+const { Leases } = require('./leases');
+
+/**
+ * @typedef {import('../client').Client} Client
+ * @typedef {import('../client').ClientEvents} ClientEvents
+ * @typedef {import('../options').Settings} Settings
+ */
+
+/** So many serve thousands of clients; more are opened only behind slow reads, and for what is alone on one. */
+const MAX_SHARED = 10;
+/** At most so many are opened at a time, or as many as there are. */
+const MIN_CONNECTING = 8;
+/** Who connects within this time of somebody else need not ask the server. */
+const FRESH_MILLIS = 1000;
+const PATIENCE_MILLIS = 1000;
+/** For so long connect() waits for what the catalog says. */
+const LOOK_MILLIS = 250;
+/** For so long clients of equal settings connect by themselves, if the server is none that may be shared. */
+const UNFIT_MILLIS = 60_000;
+
+/** By the key of their settings. @type {Map<string, SharedClients>} */
+const groups = new Map();
+/** Until when clients are not to share (performance.now()), by the key of their settings. @type {Map<string, number>} */
+const unfit = new Map();
+
+class SharedClients {
+  #key;
+  /** @type {Dispatcher} */
+  #dispatcher;
+  /** @type {Leases} */
+  #leases;
+  /** @type {Set<ClientLease>} */
+  #places = new Set();
+  /** When the server was last seen to be there, and the login good (performance.now()). */
+  #provedAt = -Infinity;
+  /** @type {Promise<void> | undefined} */
+  #proof = undefined;
+  /** @type {Error | undefined} */
+  #toldError = undefined;
+  #isLoopRef = true;
+
+  /** @param {string} key @param {Settings} settings */
+  constructor(key, settings) {
+    this.#key = key;
+    const registry = new StatementRegistry(new Catalog());
+    /** @returns {number} */
+    const size = () => this.#leases.count;
+    /** @returns {number} */
+    const beside = () => this.#leases.besideCount;
+    /** @returns {number} */
+    const open = () => this.#dispatcher.totalCount;
+    /** @type {import('./connections').Limits} */
+    const limits = {
+      comeBack: false,
+      // So that what the driver asks for itself keeps nobody waiting.
+      get all() {
+        return size() + beside();
+      },
+      // Most of those who wait are served by those that come back meanwhile.
+      get connecting() {
+        return Math.max(MIN_CONNECTING, open() / 2);
+      },
+      get shared() {
+        return Math.min(size(), MAX_SHARED);
+      },
+    };
+    // An idle client keeps the process alive, and is to find the connection that does so.
+    const own = { ...settings, min: 1, max: Infinity };
+    /** @type {import('./dispatcher').DispatcherOwner} */
+    const owner = {
+      refuse: () => undefined,
+      hasSetUp: () => false,
+      hasFloating: () => false,
+      onOpened: (client) => this.#onOpened(client),
+      onOpenFailed: () => {},
+      // Nobody had it: who floats gets another one.
+      onLost: () => {},
+      onClosed: (client) => this.#onClosed(client),
+    };
+    this.#dispatcher = new Dispatcher(own, registry, owner, limits);
+    const admission = new Admission(own, registry, this.#dispatcher, undefined);
+    this.#leases = new Leases(own, registry, this.#dispatcher, admission);
+    this.#leases.areLasting = true;
+  }
+
+  /** @param {ClientEvents} events of a client that is about to connect */
+  join(events) {
+    const lease = new ClientLease(this, this.#leases, events);
+    this.#leases.add(lease);
+    this.#places.add(lease);
+    lease.showLoopRef(this.#isLoopRef);
+    return lease;
+  }
+
+  /** @param {ClientLease} lease that is called once for @returns {Promise<void>} */
+  async leave(lease) {
+    this.#leases.remove(lease);
+    this.#places.delete(lease);
+    if (this.#leases.count === 0) {
+      if (groups.get(this.#key) === this) groups.delete(this.#key);
+      this.#dispatcher.dismiss(new ConnectionError('the last client has ended'));
+      await this.#dispatcher.end();
+      return;
+    }
+    this.updateLoopRef();
+    this.#dispatcher.shrink();
+    // If it fails, the next statement tells why.
+    if (this.#dispatcher.totalCount === 0) this.#dispatcher.open();
+  }
+
+  /** A pinned client is about to close its connection: opens another if that is the last, and others go on. */
+  async openAnother() {
+    if (this.#dispatcher.totalCount === 1 && this.#leases.count > 1) await this.#dispatcher.open();
+  }
+
+  /** @param {Client} client whose connection was lost or closed */
+  #onClosed(client) {
+    const connection = /** @type {unknown} */ (connectionOf(client));
+    // Pinned to it, it has ended as with `pg`, and may never be told to.
+    if (connection instanceof ClientLease) connection.leave();
+  }
+
+  // --- Whether the server is there ----------------------------------------------
+
+  /** @returns {Promise<boolean>} whether clients may share; rejects with what connecting has failed with */
+  async prove() {
+    if (!this.#isProved) {
+      this.#proof ??= this.#prove();
+      await this.#proof.catch((error) => this.#fail(error));
+    }
+    if (!this.#dispatcher.mayMultiplex) {
+      unfit.set(this.#key, performance.now() + UNFIT_MILLIS);
+      return false;
+    }
+    // Before it matters; and first statements are not to find the connection busy with it.
+    await within(LOOK_MILLIS, this.#leases.whenLearned());
+    return true;
+  }
+
+  /** @param {Error} error of which each client gets one of its own @returns {never} */
+  #fail(error) {
+    if (error === this.#toldError) throw copyError(error);
+    this.#toldError = error;
+    throw error;
+  }
+
+  get #isProved() {
+    const { activity } = this.#dispatcher;
+    return activity.open > 0 && performance.now() - this.#provedAt < FRESH_MILLIS;
+  }
+
+  async #prove() {
+    try {
+      const [idle] = this.#dispatcher.idleClients;
+      if (idle !== undefined && (await within(PATIENCE_MILLIS, answers(idle)))) {
+        this.#onProved();
+        return;
+      }
+      const failure = await this.#dispatcher.open();
+      if (failure !== undefined) throw failure;
+    } finally {
+      this.#proof = undefined;
+    }
+  }
+
+  #onProved() {
+    this.#provedAt = performance.now();
+  }
+
+  // --- Whether the process stays alive ------------------------------------------
+
+  updateLoopRef() {
+    const leases = [...this.#places];
+    const isRef = leases.some((lease) => lease.isRef);
+    if (isRef === this.#isLoopRef) return;
+    this.#isLoopRef = isRef;
+    for (const lease of leases) lease.showLoopRef(isRef);
+    for (const client of this.#dispatcher.clients) connectionOf(client).setLoopRef(isRef);
+  }
+
+  /** @param {Client} client of a connection that was opened */
+  #onOpened(client) {
+    this.#onProved();
+    if (!this.#isLoopRef) connectionOf(client).setLoopRef(false);
+  }
+}
+
+/**
+ * @template T
+ * @param {number} millis
+ * @param {Promise<T>} promise
+ * @returns {Promise<T | undefined>} undefined: it is not settled in time
+ */
+async function within(millis, promise) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(undefined), millis);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @param {Client} client of an idle connection @returns {Promise<boolean>} whether its server answers */
+function answers(client) {
+  return connectionOf(client)
+    .ask('')
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+/**
+ * @param {Settings} settings of a client that is about to connect
+ * @param {ClientEvents} events
+ * @returns {ClientLease | undefined} nothing if it is to have a connection of its own
+ */
+function findPlace(settings, events) {
+  const same = readShared(settings);
+  if (same === undefined) return undefined;
+  const { key } = same;
+  const unfitUntil = unfit.get(key);
+  if (unfitUntil !== undefined) {
+    if (performance.now() < unfitUntil) return undefined;
+    unfit.delete(key);
+  }
+  let group = groups.get(key);
+  if (group === undefined) {
+    group = new SharedClients(key, same.settings);
+    groups.set(key, group);
+  }
+  return group.join(events);
+}
+
+module.exports = { findPlace, SharedClients };
