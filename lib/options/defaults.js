@@ -31,7 +31,6 @@ const defaults = {
   connect_timeout: 0,
   keepalives: 1,
   keepalives_idle: 0,
-  multiplex: undefined,
 };
 
 const INT8 = 20;
