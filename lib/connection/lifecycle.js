@@ -59,6 +59,8 @@ class Lifecycle {
 
   /** @param {boolean} ref whether the connection keeps the process alive */
   setLoopRef(ref) {
+    // A pool says it at each checkout.
+    if (ref === this.#isLoopRef) return;
     this.#isLoopRef = ref;
     this.#native.setLoopRef(ref);
     this.#standIn?.show(ref);

@@ -229,7 +229,8 @@ class Dispatcher {
   #enqueue(line, item) {
     line.push(item);
     const begin = () => {
-      this.#pump();
+      // Whose turn has not come cannot be served.
+      if (/** @type {unknown} */ (line) !== this.#waiting.turns) this.#pump();
       this.#waiting.refuseExcess(line, item);
     };
     if (lock.isHeld) afterDelivery(begin);
