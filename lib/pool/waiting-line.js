@@ -78,11 +78,8 @@ class WaitingLine {
     for (let index = this.#first; index < this.#entries.length; ++index) {
       const entry = this.#entries[index];
       if (entry.item !== item) continue;
-      if (index === this.#first) {
-        this.shift();
-      } else {
-        this.#entries.splice(index, 1);
-      }
+      if (index === this.#first) this.shift();
+      else this.#entries.splice(index, 1);
       return entry.since;
     }
     return undefined;
@@ -109,9 +106,7 @@ class WaitingLine {
     while (this.oldestSince + this.#timeoutMillis <= performance.now()) {
       this.#onTimeout(/** @type {T} */ (this.shift()));
     }
-    if (this.length === 0) return;
-    const left = this.oldestSince + this.#timeoutMillis - performance.now();
-    this.#limit = new TimeLimit(Math.max(1, Math.ceil(left)), () => this.#expire());
+    if (this.length > 0) this.#armLimit();
   }
 }
 

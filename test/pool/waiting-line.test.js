@@ -1,6 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
 const { WaitingLine } = require('../../lib/pool/waiting-line');
 
 const never = () => assert.fail('nothing may time out');
@@ -103,6 +104,42 @@ describe('WaitingLine', () => {
     line.push('last');
     await again;
     assert.deepEqual(expired, ['c', 'd', 'last', 'e', 'last']);
+  });
+
+  it('keeps the order of those that come from another line, who have waited there', async () => {
+    const expired = [];
+    const line = new WaitingLine(50, (item) => expired.push(item));
+    const now = performance.now();
+    line.push('c');
+    line.push('a', now - 40);
+    line.push('b', now - 30);
+    assert.equal(line.take('none'), undefined);
+    assert.equal(line.take('b'), now - 30);
+    line.push('b', now - 30);
+    assert.equal(line.oldestSince, now - 40);
+    while (expired.length < 3) await delay(1);
+    assert.deepEqual(expired, ['a', 'b', 'c']);
+  });
+
+  it('has one timer, though one comes while another expires', async () => {
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    // mocha has its own from here on.
+    await delay(1);
+    const before = timers();
+    const expired = new Promise((resolve) => {
+      const line = new WaitingLine(10, (item) => {
+        if (item !== 'first') return;
+        line.push('second');
+        setImmediate(() => {
+          line.shift();
+          resolve(undefined);
+        });
+      });
+      line.push('first');
+    });
+    await expired;
+    assert.equal(timers(), before);
   });
 
   it('counts the time from the push of each item, not of the first', async () => {
