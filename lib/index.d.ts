@@ -248,9 +248,9 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * Whether the client shares connections with the other clients of this process that have equal settings. `'reads'`: it
    * holds no connection while its statements only read and give the same answer in every session; any other statement
-   * gets an exclusive connection. For tools that have a pool of their own, such as knex. See
-   * docs/pooling-and-pipelining.md, "Clients of tools with pools of their own". Default: the environment variable
-   * `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'off'`.
+   * gets an exclusive connection. `'all'`: see {@link PoolOptions.multiplex}. For tools that have a pool of their own, such
+   * as knex. See docs/pooling-and-pipelining.md, "Clients of tools with pools of their own". Default: the environment
+   * variable `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'off'`.
    */
   multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** No effect: all clients pipeline. */
@@ -329,8 +329,8 @@ export interface PoolOptions extends ClientOptions {
    * statements only read and give the same answer in every session; its first other statement gets an exclusive
    * connection, until the client is released. `'all'`: single statements that do nothing but change rows of tables hold
    * none either. `'off'`: each client has an exclusive connection. See docs/pooling-and-pipelining.md, "Borrowed
-   * clients". Default: the environment variable
-   * `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'reads'`.
+   * clients". Default: the environment variable `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else
+   * `'reads'`.
    */
   multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** Milliseconds after which an idle connection is closed. 0: never. Default: 10000. */

@@ -9,40 +9,14 @@ const { SETTINGS } = require('./settings');
 /** @typedef {import('./settings').Settings} Settings */
 
 /** Options of pools, which mean nothing to such clients. */
-const OF_POOLS = [
-  ...[
-    'max',
-    'min',
-    'maxInFlight',
-    'maxWaiting',
-    'idleTimeoutMillis',
-    'maxUses',
-    'maxLifetimeSeconds',
-  ],
-  ...[
-    'allowExitOnIdle',
-    'leakWarningMillis',
-    'resetQuery',
-    'replicas',
-    'catchUpMillis',
-    'onConnect',
-  ],
-  ...['verify', 'log', 'Client'],
-];
+const OF_POOLS = (
+  'max min maxInFlight maxWaiting idleTimeoutMillis maxUses maxLifetimeSeconds allowExitOnIdle leakWarningMillis ' +
+  'resetQuery replicas catchUpMillis onConnect verify log Client'
+).split(' ');
 
 /** What is a client's own matter on whichever connection: it belongs to each of its queries. */
-const OF_CLIENTS = [
-  ...[
-    'types',
-    'date',
-    'timestamp',
-    'numericArrays',
-    'fetchTypes',
-    'namedParameters',
-    'queryInErrors',
-  ],
-  'Promise',
-];
+const OF_CLIENTS =
+  'types date timestamp numericArrays fetchTypes namedParameters queryInErrors Promise'.split(' ');
 
 const NEUTRAL = Object.fromEntries(
   [...OF_POOLS, ...OF_CLIENTS].map((name) => [name, SETTINGS[name].default]),

@@ -14,10 +14,10 @@ const { closedError, LeaseConnection } = require('./lease-connection');
 class ClientLease extends LeaseConnection {
   /** Whether its client wants to keep the process alive. */
   isRef = true;
+  isEnding = false;
   #group;
   #registry;
   #events;
-  #isEnding = false;
   /** It has ended with no connection, so that nobody has told its client yet. */
   #isUntold = false;
   /** @type {Promise<void> | undefined} */
@@ -69,19 +69,19 @@ class ClientLease extends LeaseConnection {
 
   /** @override @param {Query} query */
   submit(query) {
-    if (this.#isEnding) query.reject(closedError());
+    if (this.isEnding) query.reject(closedError());
     else super.submit(query);
   }
 
   /** @override @param {Batch} batch */
   submitBatch(batch) {
-    if (this.#isEnding) batch.reject(closedError());
+    if (this.isEnding) batch.reject(closedError());
     else super.submitBatch(batch);
   }
 
   /** @override */
   async end() {
-    this.#isEnding = true;
+    this.isEnding = true;
     // Its connection may be the only one.
     if (this.member !== undefined) await this.#group.openAnother();
     await super.end();

@@ -124,7 +124,10 @@ class SharedClients {
 
   /** A pinned client is about to close its connection: opens another if that is the last, and others go on. */
   async openAnother() {
-    if (this.#dispatcher.totalCount === 1 && this.#leases.count > 1) await this.#dispatcher.open();
+    // All of them may be ended in one call.
+    await null;
+    const areOthers = [...this.#places].some(({ isEnding }) => !isEnding);
+    if (areOthers && this.#dispatcher.totalCount === 1) await this.#dispatcher.open();
   }
 
   /** @param {Client} client whose connection was lost or closed */
@@ -142,13 +145,12 @@ class SharedClients {
       this.#proof ??= this.#prove();
       await this.#proof.catch((error) => this.#fail(error));
     }
-    if (!this.#dispatcher.mayMultiplex) {
-      unfit.set(this.#key, performance.now() + UNFIT_MILLIS);
-      return false;
-    }
     // Before it matters; and first statements are not to find the connection busy with it.
-    await within(LOOK_MILLIS, this.#leases.whenLearned());
-    return true;
+    if (this.#leases.mayMultiplex) await within(LOOK_MILLIS, this.#leases.whenLearned());
+    // It may have shown that a pooler is between.
+    if (this.#leases.mayMultiplex) return true;
+    unfit.set(this.#key, performance.now() + UNFIT_MILLIS);
+    return false;
   }
 
   /** @param {Error} error of which each client gets one of its own @returns {never} */

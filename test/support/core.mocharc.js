@@ -14,6 +14,7 @@ const SPECS = [
   'connection/cancel',
   'client/client',
   'client/early-begin',
+  'client/shared-clients',
   'connection/connecting',
   'copy/copy',
   'copy/rows',
