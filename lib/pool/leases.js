@@ -160,7 +160,7 @@ class Leases {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
     const info = query.identify(this.registry);
     const isWrite = info.effect === 'write' && this.#settings.multiplex === 'all';
-    if (info.effect !== 'read' && !isWrite) return false;
+    if (info.effect === 'other' || (info.effect === 'write' && !isWrite)) return false;
     if (info.isSeveral || !this.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;

@@ -177,6 +177,7 @@ class StatementInfo {
     if (this.effect !== 'unknown' || command === null) return;
     const { text } = this;
     this.effect = EFFECTS[command] ?? 'other';
+    this.unboundBy = undefined;
     if (this.class.kind !== 'plain' || this.mayCommitInside || IS_NOTICED.test(text)) {
       this.effect = 'other';
     } else if (this.effect === 'read') {
@@ -203,9 +204,23 @@ class StatementInfo {
   readsUnbound(names) {
     if (this.unboundBy !== names) {
       this.unboundBy = names;
-      this.isUnbound = this.onlyReads(names) && isSameInEachSession(this.text, names);
+      const isRead = this.effect === 'unknown' ? this.#mustRead(names) : this.onlyReads(names);
+      this.isUnbound = isRead && isSameInEachSession(this.text, names);
     }
     return this.isUnbound;
+  }
+
+  /**
+   * Whether the command tag of a text that has never succeeded can only be that of a read.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  #mustRead(names) {
+    const {
+      text,
+      class: { kind, keyword },
+    } = this;
+    if (this.isSeveral || kind !== 'plain' || keyword !== 'SELECT') return false;
+    return !MAY_WRITE.test(text) && !IS_NOTICED.test(text) && callsKnownFunctionsOnly(text, names);
   }
 
   /**

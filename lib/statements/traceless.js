@@ -38,8 +38,8 @@ function isTraceless(info, names) {
   if (info.isSeveral) return false;
   if (info.class.kind === 'transaction') return isControl(info);
   if (info.class.kind !== 'plain' || info.effect === 'other') return false;
-  if (info.effect === 'unknown') return undefined;
-  return info.readsUnbound(names) || info.writesPlain(names);
+  if (info.readsUnbound(names)) return true;
+  return info.effect === 'unknown' ? undefined : info.writesPlain(names);
 }
 
 /** @param {StatementInfo} info */
