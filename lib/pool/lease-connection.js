@@ -9,6 +9,7 @@ const { ConnectionError, DatabaseError } = require('../base');
 const { eventsOf } = require('../client');
 const { Profile } = require('../statements');
 const { Pin } = require('./pin');
+const { answerSettings } = require('./known-settings');
 const { LastValues } = require('./last-values');
 const { LeaseSession } = require('./lease-session');
 const { Borrower } = require('./ranking');
@@ -116,7 +117,7 @@ class LeaseConnection extends Borrower {
     if (!this.#pass(query)) return;
     const isNext = this.floating === undefined && !this.isWaiting;
     if (isNext && this.#leases.mayFloat(query, this.#events)) this.#float(query);
-    else this.#wait(query);
+    else if (!isNext || !this.#make(query)) this.#wait(query);
   }
 
   /** @param {Batch} batch */
@@ -155,7 +156,7 @@ class LeaseConnection extends Borrower {
 
   /** A write that was sent may still be done: what the client sends next must not overtake it. @param {Query} query */
   #giveUp({ info, connection }) {
-    if (info.effect === 'read' || connection === undefined) return;
+    if (!info.isWrite || connection === undefined) return;
     // Behind it in the pipeline.
     this.#givenUp = connection.ask('').then(ignore, ignore);
   }
@@ -244,6 +245,28 @@ class LeaseConnection extends Borrower {
     else this.#tellServed();
   }
 
+  /**
+   * Settings that have succeeded before are not executed again: whichever connection is used next gets them.
+   * @param {Query | Batch} work
+   * @returns {boolean} whether it makes such settings
+   */
+  #make(work) {
+    const settings = this.#leases.findSettings(work);
+    if (settings === undefined) return false;
+    this.#profile = Profile.change(this.#profile, settings);
+    answerSettings(work, settings);
+    return true;
+  }
+
+  /** What it waits to make is known by now. */
+  makeKnownSettings() {
+    if (!this.isWaiting || this.#pin !== undefined || this.floating !== undefined) return;
+    while (this.isWaiting && this.#make(this.#waiting[0])) this.#waiting.shift();
+    if (this.isWaiting) return;
+    this.#stopPinning();
+    this.#tellServed();
+  }
+
   /** @param {Query | Batch} work */
   #wait(work) {
     this.#waiting.push(work);
@@ -304,9 +327,11 @@ class LeaseConnection extends Borrower {
 
   /** @param {Member} member */
   #settleOn(member) {
-    const onSettings = (/** @type {import('../statements').Setting[]} */ settings) => {
+    /** @param {import('../statements').Setting[]} settings @param {string} text */
+    const onSettings = (settings, text) => {
       this.#profile = Profile.change(this.#profile, settings);
       member.connection.profile.current = this.#profile;
+      this.#leases.learnSettings(text, settings);
     };
     this.#pin = new Pin(member, this.#leases, onSettings);
     member.connection.profile.adopt(this.#profile);
@@ -329,7 +354,8 @@ class LeaseConnection extends Borrower {
       return;
     }
     const part = pin.note(work);
-    if (part === 'end' || (part === 'statement' && this.#leases.areLasting)) {
+    if (part === 'end') pin.isOver = true;
+    if (part !== 'none' && (pin.isOver || this.#leases.areLasting)) {
       work.onceSettled(() => this.#leases.unpinSoon(this));
     }
     const { connection } = pin.member;

@@ -7,11 +7,13 @@ const { afterDelivery, copyError } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
 const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
+const { KnownSettings } = require('./known-settings');
 const { LeaseConnection } = require('./lease-connection');
 const { StalledReads } = require('./stalled-reads');
 
 /**
  * @typedef {import('../query').Batch} Batch
+ * @typedef {import('../statements').Setting} Setting
  * @typedef {import('./member').Member} Member
  */
 
@@ -29,6 +31,7 @@ class Leases {
   #shared;
   #stalled;
   #lender;
+  #knownSettings = new KnownSettings();
   /** @type {LeaseConnection[]} */
   #unpinning = [];
   /** Those that were released with a statement in flight. @type {Set<LeaseConnection>} */
@@ -150,6 +153,22 @@ class Leases {
     return this.#settings.resetQuery === DISCARD_ALL;
   }
 
+  /** @param {Query | Batch} work @returns {Setting[] | undefined} settings that it makes, and that need not be executed */
+  findSettings(work) {
+    return this.mayHaveProfiles && this.mayMultiplex ? this.#knownSettings.find(work) : undefined;
+  }
+
+  /** @param {string} text that has made them @param {Setting[]} settings */
+  learnSettings(text, settings) {
+    if (!this.#knownSettings.learn(text, settings)) return;
+    // Others wait for a connection to make the same.
+    afterDelivery(() => {
+      for (const borrower of [...this.#lender.ranked]) {
+        if (borrower instanceof LeaseConnection) borrower.makeKnownSettings();
+      }
+    });
+  }
+
   // --- Floating -------------------------------------------------------------------
 
   /**
@@ -159,8 +178,8 @@ class Leases {
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
     const info = query.identify(this.registry);
-    const isWrite = info.effect === 'write' && this.#settings.multiplex === 'all';
-    if (info.effect === 'other' || (info.effect === 'write' && !isWrite)) return false;
+    const { isWrite } = info;
+    if (info.effect === 'other' || (isWrite && this.#settings.multiplex !== 'all')) return false;
     if (info.isSeveral || !this.mayMultiplex) return false;
     // What the server says beside the answer is for who listens here, not for neighbours.
     if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
@@ -295,7 +314,7 @@ class Leases {
 
 /** Not identified yet is the second query for a read that has stalled. @param {Query} query that floats */
 function isRead({ info }) {
-  return info?.effect !== 'write';
+  return info?.isWrite !== true;
 }
 
 module.exports = { Leases };

@@ -27,6 +27,8 @@ class Pin {
   isForSession = false;
   /** Whether a statement may have called nextval(), whose value the session remembers. */
   hasAdvanced = false;
+  /** Whether what it was for has been sent: it may end as soon as nothing is in flight. */
+  isOver = false;
   /** Whether the session remembers what the lease has done here before, and nothing else. */
   hasLastValues = false;
   #leases;
@@ -37,7 +39,7 @@ class Pin {
   /**
    * @param {Member} member
    * @param {import('./leases').Leases} leases
-   * @param {(settings: Setting[]) => void} onSettings is told of settings that the lease has made, and that other
+   * @param {(settings: Setting[], text: string) => void} onSettings is told of settings that the lease has made, and that other
    *   connections may be given
    */
   constructor(member, leases, onSettings) {
@@ -77,7 +79,7 @@ class Pin {
   /** @param {Query} query @param {Setting[]} settings that it makes if it succeeds */
   #noteSettings(query, settings) {
     query.onceSettled(() => {
-      if (query.error === undefined) this.#onSettings(settings);
+      if (query.error === undefined) this.#onSettings(settings, query.text);
       // What was given up, or is lost, may have been executed.
       else if (!query.hasFailed) this.isForSession = true;
     });

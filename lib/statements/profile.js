@@ -15,6 +15,7 @@ const { splitStatements } = require('./split');
  * @typedef {object} Setting
  * @property {string} name in lower case
  * @property {string | undefined} text the statement that makes it; undefined: what the session began with
+ * @property {string} tag command tag of its answer
  */
 
 /**
@@ -37,7 +38,7 @@ const IS_SETTING = /^(?:SET|RESET|DISCARD)$/;
 
 /** @param {string} statement @returns {Setting | undefined} undefined: it changes more, or something else */
 function readSetting(statement) {
-  if (DISCARD.test(statement)) return { name: '*', text: undefined };
+  if (DISCARD.test(statement)) return { name: '*', text: undefined, tag: '' };
   const {
     name,
     zone,
@@ -46,9 +47,10 @@ function readSetting(statement) {
   if (name === undefined && zone === undefined) return undefined;
   const key =
     zone === undefined ? name.toLowerCase().replace(/^time\s+zone$/, 'timezone') : 'timezone';
-  if (key === 'client_encoding' && UTF8.test(value)) return { name: '', text: undefined };
+  const tag = RESET.test(statement) ? 'RESET' : 'SET';
+  if (key === 'client_encoding' && UTF8.test(value)) return { name: '', text: undefined, tag };
   if (!NAMES.has(key)) return undefined;
-  return { name: key, text: DEFAULT.test(value) ? undefined : statement.trim() };
+  return { name: key, text: DEFAULT.test(value) ? undefined : statement.trim(), tag };
 }
 
 /**

@@ -46,6 +46,9 @@ const WRITES = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'WITH']);
 const LOCKS_ROWS = /\bfor\s+(?:(?:no\s+key\s+)?update|(?:key\s+)?share)\b/i;
 const MAKES_TABLE = /\binto\b/i;
 
+/** What begins a statement that, if it succeeds, has changed rows, or nothing. */
+const MUST_WRITE = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
 /** A name as U&"…" may be any of them. */
 const ASKS_SEQUENCES = new RegExp([...LAST_VALUE_FUNCTIONS, 'u&"'].join('|'), 'i');
 const CALLS_NEXTVAL = /nextval|u&"/i;
@@ -223,14 +226,19 @@ class StatementInfo {
     return !MAY_WRITE.test(text) && !IS_NOTICED.test(text) && callsKnownFunctionsOnly(text, names);
   }
 
+  /** Whether it is known to be more than a read. Of most writes the text tells before the first success. */
+  get isWrite() {
+    if (this.effect !== 'unknown') return this.effect === 'write';
+    return this.class.kind === 'plain' && MUST_WRITE.has(this.class.keyword);
+  }
+
   /**
    * Whether the statement does nothing but change rows of tables, in the same way in each session that nobody has
    * changed, and leaves nothing behind in the session except, perhaps, the last values of sequences.
    * @param {import('./known-functions').CatalogNames} names of the database
    */
   writesPlain(names) {
-    // It is not known before its first success.
-    if (this.effect !== 'write') return false;
+    if (!this.isWrite) return false;
     this.#judgeWrite(names);
     return this.isPlainWrite;
   }

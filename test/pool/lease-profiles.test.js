@@ -156,6 +156,36 @@ describe('Settings of a borrowed client', function () {
     client.release();
   });
 
+  it('are executed once, and known from then on', async () => {
+    const pool = await open({ max: 2 });
+    const text = 'set search_path to conduit_one; set time zone default; reset work_mem';
+    /** @param {any} client */
+    const make = async (client) => {
+      const results = await client.query(text);
+      assert.deepEqual(
+        results.map(({ command, rowCount, rows, fields }) => [command, rowCount, rows, fields]),
+        [
+          ['SET', null, [], []],
+          ['SET', null, [], []],
+          ['RESET', null, [], []],
+        ],
+      );
+      assert.equal((await client.query(READ, [1])).rows[0].place, 'one');
+    };
+    // All at once: whoever waits for a connection to make them waits no longer.
+    const clients = await Promise.all(Array.from({ length: 20 }, () => pool.connect()));
+    await Promise.all(clients.map(make));
+    await untilFloating(pool);
+    for (const client of clients) client.release();
+    const others = await Promise.all([pool.connect(), pool.connect()]);
+    for (const client of others) await client.query('begin');
+    // There is no connection left: it needs none.
+    const client = await pool.connect();
+    assert.equal((await client.query(text)).length, 3);
+    for (const other of others) other.release(true);
+    client.release();
+  });
+
   it('are given back with the client', async () => {
     const pool = await open({ max: 2 });
     for (const text of ['set search_path to conduit_one', 'set datestyle = german']) {

@@ -119,10 +119,11 @@ describe('StatementInfo.writesPlain()', () => {
     assert.equal(isPlain(text, { calls: new Set(['CONFLICT']) }), false);
   });
 
-  it('is false of a statement that has never succeeded', () => {
-    const info = new StatementInfo(PLAIN);
+  it('is true before the first success only where the first word tells what it is', () => {
+    assert.equal(new StatementInfo(PLAIN).writesPlain(names), true);
+    const info = new StatementInfo('with w as (delete from t returning *) select * from w');
     assert.equal(info.writesPlain(names), false);
-    info.learnEffect('INSERT');
+    info.learnEffect('SELECT');
     assert.equal(info.writesPlain(names), true);
   });
 

@@ -1,0 +1,51 @@
+'use strict';
+
+// Texts that have made settings which a lease takes along (statements/profile.js). What has succeeded once need not be
+// executed again: whichever connection the lease uses next gets them. Owned by leases.js.
+
+const { Result } = require('../rows');
+
+/**
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('../statements').Setting} Setting
+ */
+
+const MAX_TEXTS = 1000;
+
+class KnownSettings {
+  /** @type {Map<string, Setting[]>} */
+  #byText = new Map();
+
+  /** @param {Query | Batch} work @returns {Setting[] | undefined} what it makes, if that is known */
+  find(work) {
+    if (this.#byText.size === 0 || 'members' in work) return undefined;
+    const isPlain = work.parameters.length === 0 && !work.isStreamed && !work.isCopy && !work.isOwn;
+    return isPlain ? this.#byText.get(work.text) : undefined;
+  }
+
+  /**
+   * @param {string} text that has succeeded
+   * @param {Setting[]} settings that it has made
+   * @returns {boolean} whether this is new
+   */
+  learn(text, settings) {
+    // DISCARD ALL does more than to reset them.
+    const isMore = settings.some(({ name }) => name === '*');
+    if (isMore || this.#byText.size === MAX_TEXTS || this.#byText.has(text)) return false;
+    this.#byText.set(text, settings);
+    return true;
+  }
+}
+
+/** Answers it as the server would. @param {Query | Batch} work @param {Setting[]} settings that it makes */
+function answerSettings(work, settings) {
+  const results = settings.map(({ tag }) => {
+    const result = new Result(/** @type {Query} */ (work).rowAsArray);
+    result.addCommandComplete({ text: tag });
+    return result;
+  });
+  work.resolve(results.length === 1 ? results[0] : results);
+}
+
+module.exports = { answerSettings, KnownSettings };
