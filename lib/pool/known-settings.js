@@ -4,6 +4,7 @@
 // executed again: whichever connection the lease uses next gets them. Owned by leases.js.
 
 const { Result } = require('../rows');
+const { readResetAll } = require('../statements');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -19,9 +20,10 @@ class KnownSettings {
 
   /** @param {Query | Batch} work @returns {Setting[] | undefined} what it makes, if that is known */
   find(work) {
-    if (this.#byText.size === 0 || 'members' in work) return undefined;
-    const isPlain = work.parameters.length === 0 && !work.isStreamed && !work.isCopy && !work.isOwn;
-    return isPlain ? this.#byText.get(work.text) : undefined;
+    if ('members' in work || work.parameters.length > 0) return undefined;
+    if (work.isStreamed || work.isCopy || work.isOwn) return undefined;
+    // There is nothing else in the session of a lease without a connection.
+    return this.#byText.get(work.text) ?? readResetAll(work.text);
   }
 
   /**
@@ -30,9 +32,7 @@ class KnownSettings {
    * @returns {boolean} whether this is new
    */
   learn(text, settings) {
-    // DISCARD ALL does more than to reset them.
-    const isMore = settings.some(({ name }) => name === '*');
-    if (isMore || this.#byText.size === MAX_TEXTS || this.#byText.has(text)) return false;
+    if (this.#byText.size === MAX_TEXTS || this.#byText.has(text)) return false;
     this.#byText.set(text, settings);
     return true;
   }

@@ -15,7 +15,7 @@ const {
   toDatabaseError,
 } = require('./errors');
 const { KNOWN_NAMES, LAST_VALUE_FUNCTIONS, SESSION_FUNCTIONS } = require('./known-functions');
-const { Profile, readSettings } = require('./profile');
+const { Profile, readResetAll, readSettings } = require('./profile');
 const { StatementInfo, StatementRegistry } = require('./registry');
 const { Scanner, isWordPart, isWordStart, readCopyTarget } = require('./scanner');
 const { isTagOfDdl } = require('./schema-change');
@@ -44,6 +44,7 @@ module.exports = {
   LAST_VALUE_FUNCTIONS,
   Profile,
   readCopyTarget,
+  readResetAll,
   readSettings,
   Scanner,
   SESSION_FUNCTIONS,

@@ -30,7 +30,7 @@ const NAMES = new Set([
 const SET =
   /^\s*set\s+(?:session\s+)?(?:(?<zone>time\s+zone)\s|(?<name>[a-z_]+)\s*(?:=|\sto\s))\s*(?<value>.+)$/is;
 const RESET = /^\s*reset\s+(?<name>[a-z_]+|time\s+zone)\s*;?\s*$/i;
-const DISCARD = /^\s*(?:reset|discard)\s+all\s*;?\s*$/i;
+const DISCARD = /^\s*(?<verb>reset|discard)\s+all\s*;?\s*$/i;
 const DEFAULT = /^default\s*;?\s*$/i;
 /** The driver has no other encoding. */
 const UTF8 = /^'?utf-?8'?\s*;?\s*$/i;
@@ -38,7 +38,10 @@ const IS_SETTING = /^(?:SET|RESET|DISCARD)$/;
 
 /** @param {string} statement @returns {Setting | undefined} undefined: it changes more, or something else */
 function readSetting(statement) {
-  if (DISCARD.test(statement)) return { name: '*', text: undefined, tag: '' };
+  const all = DISCARD.exec(statement)?.groups?.verb.toUpperCase();
+  if (all !== undefined) {
+    return { name: '*', text: undefined, tag: all === 'RESET' ? 'RESET' : 'DISCARD ALL' };
+  }
   const {
     name,
     zone,
@@ -68,6 +71,15 @@ function readSettings({ text, isSeveral, isDoubtful, class: { keyword } }) {
     settings.push(setting);
   }
   return settings;
+}
+
+/**
+ * @param {string} text
+ * @returns {Setting[] | undefined} if it is a RESET ALL or a DISCARD ALL
+ */
+function readResetAll(text) {
+  const setting = DISCARD.test(text) ? readSetting(text) : undefined;
+  return setting && [setting];
 }
 
 /** Whether tokens are not all of the text. @param {string} statement */
@@ -126,4 +138,4 @@ class Profile {
   }
 }
 
-module.exports = { Profile, readSettings };
+module.exports = { Profile, readResetAll, readSettings };

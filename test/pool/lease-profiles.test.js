@@ -186,6 +186,28 @@ describe('Settings of a borrowed client', function () {
     client.release();
   });
 
+  for (const [text, tag] of [
+    ['discard all', 'DISCARD ALL'],
+    ['RESET ALL;', 'RESET'],
+  ]) {
+    it(`are all that ${text} undoes while the client holds no connection, so it needs none`, async () => {
+      const pool = await open({ max: 2 });
+      const client = await pool.connect();
+      await client.query('set search_path to conduit_one');
+      await untilFloating(pool);
+      const others = await Promise.all([pool.connect(), pool.connect()]);
+      await others[0].query('begin');
+      const result = await client.query(text);
+      assert.deepEqual(
+        [result.command, result.rowCount, result.rows, result.fields],
+        [tag.split(' ')[0], null, [], []],
+      );
+      assert.equal((await client.query(READ, [1])).rows[0].place, 'base');
+      assert.equal(pinned(pool), 1);
+      for (const one of [client, ...others]) one.release();
+    });
+  }
+
   it('are given back with the client', async () => {
     const pool = await open({ max: 2 });
     for (const text of ['set search_path to conduit_one', 'set datestyle = german']) {
