@@ -15,10 +15,10 @@ const {
   eventsOf,
   plainQuery,
   settingsOf,
-  shareClients,
   transactionsOf,
 } = require('./client/client');
 const { handOver, markHanded } = require('./client/handed-query');
+const { shareClients } = require('./client/joining-clients');
 const {
   answer,
   callBack,
@@ -33,7 +33,7 @@ const { setUpSession } = require('./client/session-setup');
 const { SENDER, Streamable } = require('./client/streamable');
 
 /**
- * @typedef {import('./client/client').PoolSide} PoolSide
+ * @typedef {import('./client/events').PoolSide} PoolSide
  * @typedef {import('./client/events').ClientEvents} ClientEvents
  * @typedef {import('./client/query-arguments').Callback} Callback
  */

@@ -20,6 +20,7 @@ const { TransactionGate } = require('../transaction');
 const { beginEarly, beginsEarly } = require('./early-begin');
 const { ClientEvents } = require('./events');
 const { findHanded } = require('./handed-query');
+const { connectOrJoin } = require('./joining-clients');
 const { NamedStatements } = require('./named-statements');
 const {
   answer,
@@ -39,37 +40,10 @@ const { serveSubmittable } = require('./submittable');
  * @typedef {import('../rows').TypeSource} TypeSource
  * @typedef {import('./query-arguments').Callback} Callback
  * @typedef {import('../query').Limits} Limits
- *
- * What the clients of one pool have in common; it is under POOL in their config.
- * @typedef {object} PoolSide
- * @property {Settings} settings
- * @property {StatementRegistry} registry
- * @property {(work: import('../query').Query | import('../query').Batch) => boolean} [onUnsent]
- * @property {() => void} [onSettled]
- * @property {() => void} [onReadOnly]
- * @property {(error: Error) => void} [onLost]
- * @property {() => void} [onClosed]
- * @property {(events: ClientEvents) => any} [makeConnection] what a lease has in the place of a Connection
- *
- * A client's place among those that share connections (the option `multiplex`), in the place of a Connection.
- * @typedef {any} SharedPlace see pool/client-lease.js
- *
- * Gives a client that is about to connect a place among others of equal settings, if there may be one.
- * @typedef {(settings: Settings, events: ClientEvents) => SharedPlace | undefined} FindPlace
+ * @typedef {import('./events').PoolSide} PoolSide
  */
 
 const POOL = Symbol('pool');
-
-/**
- * Set by lib/pool, which is above.
- * @type {FindPlace | undefined}
- */
-let findPlace;
-
-/** @param {FindPlace} find */
-function shareClients(find) {
-  findPlace = find;
-}
 
 /** @type {(client: Client) => Connection} */
 let connectionOf;
@@ -187,27 +161,15 @@ class Client extends Streamable {
 
   async #open() {
     // Those of a pool are what others share.
-    const { multiplex = 'off' } = this.#hasPool ? {} : this.#settings;
-    const place = multiplex === 'off' ? undefined : findPlace?.(this.#settings, this.#events);
-    if (place === undefined) {
-      await this.#connection.connect();
-      return;
-    }
-    try {
-      await this.#connection.join(place.prove(), (works, isLoopRef) => {
-        this.#connection = place;
-        this.#transactions.connection = place;
-        this.#transactions.registry = place.registry;
-        if (!isLoopRef) place.setLoopRef(false);
-        for (const work of works) {
-          if (work instanceof Batch) place.submitBatch(work);
-          else place.submit(work);
-        }
-      });
-    } finally {
-      if (this.#connection !== place) place.leave();
-    }
+    if (this.#hasPool) await this.#connection.connect();
+    else await connectOrJoin(this.#connection, this.#settings, this.#events, this.#move);
   }
+
+  #move = (/** @type {any} */ place) => {
+    this.#connection = place;
+    this.#transactions.connection = place;
+    this.#transactions.registry = place.registry;
+  };
 
   /**
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
@@ -435,6 +397,5 @@ module.exports = {
   eventsOf,
   plainQuery,
   settingsOf,
-  shareClients,
   transactionsOf,
 };

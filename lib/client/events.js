@@ -7,7 +7,17 @@ const { messageLength, nameFields } = require('../base');
 
 /**
  * @typedef {import('./client').Client} Client
- * @typedef {import('./client').PoolSide} PoolSide
+ *
+ * What the clients of one pool have in common; it is under POOL in their config.
+ * @typedef {object} PoolSide
+ * @property {import('../options').Settings} settings
+ * @property {import('../statements').StatementRegistry} registry
+ * @property {(work: import('../query').Query | import('../query').Batch) => boolean} [onUnsent]
+ * @property {() => void} [onSettled]
+ * @property {() => void} [onReadOnly]
+ * @property {(error: Error) => void} [onLost]
+ * @property {() => void} [onClosed]
+ * @property {(events: ClientEvents) => any} [makeConnection] what a lease has in the place of a Connection
  */
 
 /**

@@ -9,6 +9,7 @@ const { AsyncResource } = require('node:async_hooks');
 const { afterDelivery, lock } = require('../base');
 const { Client, plainQuery } = require('../client');
 const { isTransient } = require('../connection');
+const { activityOf, hasTransaction, unfinishedOf } = require('./activity');
 const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
 const { Lender } = require('./lender');
@@ -127,11 +128,7 @@ class Dispatcher {
 
   /** Whether a borrower may be in a transaction, and hold locks in it. */
   get hasTransaction() {
-    for (const { state, connection } of this.#connections.members) {
-      const { hasTouchedTransaction, transactionStatus } = connection.session;
-      if (state === 'exclusive' && hasTouchedTransaction && transactionStatus !== 0) return true;
-    }
-    return false;
+    return hasTransaction(this.#connections);
   }
 
   stats() {
@@ -144,23 +141,13 @@ class Dispatcher {
 
   /** @returns {import('./leak-warning').Activity} */
   get activity() {
-    const { members, shared } = this.#connections;
-    let settled = 0;
-    for (const { connection } of members) settled += connection.settled;
-    const isIdle = this.waitingCount === 0 && this.idleCount === members.size;
-    return { open: shared.length, isIdle, settled };
+    const isIdle = this.waitingCount === 0 && this.idleCount === this.totalCount;
+    return { ...activityOf(this.#connections), isIdle };
   }
 
   /** What its end has to wait for. */
   get unfinished() {
-    const { members } = this.#connections;
-    let borrowed = 0;
-    let inFlight = 0;
-    for (const { state, connection } of members) {
-      if (state === 'exclusive') ++borrowed;
-      inFlight += connection.inFlight;
-    }
-    return { borrowed, inFlight, waiting: this.waitingCount };
+    return { ...unfinishedOf(this.#connections), waiting: this.waitingCount };
   }
 
   // --- Queries ------------------------------------------------------------------
