@@ -91,7 +91,8 @@ class PreparedStatements {
     const { prepare, prepareThreshold } = this.#settings;
     if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
-    const known = this.cache.find(query.text);
+    const key = this.#connection.profile.keyOf(query.text);
+    const known = this.cache.find(key);
     if (known !== undefined && !this.#isCurrent(known, query)) {
       this.abort(known);
     } else if (known !== undefined) {
@@ -106,10 +107,10 @@ class PreparedStatements {
       if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
       if (info.uses < prepareThreshold) return undefined;
     }
-    for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
-    if (!this.cache.hasRoomFor(query.text)) return undefined;
+    for (const evicted of this.cache.evictFor(key)) this.#close(evicted);
+    if (!this.cache.hasRoomFor(key)) return undefined;
     query.leads = true;
-    const added = this.cache.add(query.text);
+    const added = this.cache.add(key, query.text);
     added.batch = query.batch;
     this.#stamp(added, query);
     return added;

@@ -38,6 +38,16 @@ class SessionProfile {
     this.current = profile;
   }
 
+  /**
+   * What is prepared of a text under other settings may be another statement: names stand for other tables, and literals
+   * for other times, since the server reads them at Parse.
+   * @param {string} text
+   * @returns {string} the same only where it means the same
+   */
+  keyOf(text) {
+    return this.current === undefined ? text : this.current.meaning + text;
+  }
+
   /** What is written next is answered as if nobody had called nextval() in this session. */
   forgetSequences() {
     this.#send('DISCARD SEQUENCES');

@@ -26,6 +26,9 @@ const NAMES = new Set([
   ...['statement_timeout', 'timezone', 'work_mem'],
 ]);
 
+/** Those that change what a text means, and not only how it runs. */
+const GIVING_MEANING = ['search_path', 'timezone'];
+
 const SET =
   /^\s*set\s+(?:session\s+)?(?:(?<zone>time\s+zone)\s|(?<name>[a-z_]+)\s*(?:=|\sto\s))\s*(?<value>.+)$/is;
 const RESET = /^\s*reset\s+(?<name>[a-z_]+|time\s+zone)\s*;?\s*$/i;
@@ -81,11 +84,15 @@ class Profile {
   settings;
   /** Equal profiles have equal keys. */
   key;
+  /** The same for the settings that change what a text means: '' if none of them is set. */
+  meaning;
 
   /** @param {ReadonlyMap<string, string>} settings */
   constructor(settings) {
     this.settings = settings;
     this.key = JSON.stringify([...settings].sort());
+    const giving = GIVING_MEANING.map((name) => settings.get(name));
+    this.meaning = giving.every((text) => text === undefined) ? '' : JSON.stringify(giving);
   }
 
   /** Whether names without a schema may mean other tables than in other profiles. */

@@ -173,6 +173,57 @@ describe('Settings of a borrowed client', function () {
     assert.equal(place, 'base');
   });
 
+  it('decide what a literal means, though others have prepared the text, or will', async () => {
+    const MIDNIGHT = "select extract(epoch from timestamptz '2026-01-01 00:00')::int as seconds";
+    const pool = await open({ options: '-c TimeZone=UTC -c search_path=conduit_test' }, [MIDNIGHT]);
+    await teach(pool, MIDNIGHT, [], 3);
+    const secondsOf = async (asker) => (await asker.query(MIDNIGHT)).rows[0].seconds;
+    const midnight = Date.UTC(2026, 0, 1) / 1000;
+    const zones = ['Asia/Tokyo', 'Asia/Kolkata'];
+    const [tokyo, kolkata] = await Promise.all(zones.map(() => pool.connect()));
+    for (const [i, client] of [tokyo, kolkata].entries()) {
+      await client.query(`set time zone '${zones[i]}'`);
+    }
+    await untilFloating(pool);
+    for (let i = 0; i < 4; ++i) {
+      assert.equal(await secondsOf(tokyo), midnight - 9 * 3600);
+      assert.equal(await secondsOf(kolkata), midnight - 5.5 * 3600);
+      assert.equal(await secondsOf(pool), midnight);
+      for (const client of [tokyo, kolkata]) await client.query('begin');
+      assert.equal(await secondsOf(tokyo), midnight - 9 * 3600);
+      assert.equal(await secondsOf(kolkata), midnight - 5.5 * 3600);
+      for (const client of [tokyo, kolkata]) await client.query('rollback');
+    }
+    for (const client of [tokyo, kolkata]) client.release();
+  });
+
+  it('decide which columns a table has, though others have prepared the text, in transactions, too', async () => {
+    const COLUMN = 'select value from typed';
+    for (const [schema, type] of [
+      ['conduit_test', 'date'],
+      ['conduit_one', 'int'],
+      ['conduit_two', 'text'],
+    ]) {
+      await observer.ask(`create table ${schema}.typed (value ${type})`);
+    }
+    const pool = await open({}, [COLUMN]);
+    const clients = await Promise.all([1, 2, 3].map(() => pool.connect()));
+    await clients[1].query('set search_path to conduit_one');
+    await clients[2].query('set search_path to conduit_two');
+    for (let i = 0; i < 4; ++i) {
+      for (const [j, type] of [1082, 23, 25].entries()) {
+        await clients[j].query('begin');
+        for (const name of [undefined, 'mine']) {
+          const { fields } = await clients[j].query({ name, text: COLUMN });
+          assert.equal(fields[0].dataTypeID, type);
+        }
+        await clients[j].query('commit');
+        await untilFloating(pool);
+      }
+    }
+    for (const client of clients) client.release();
+  });
+
   it(`never show through to others, whatever fails beside them (seed ${SEED})`, async () => {
     const random = new Random(SEED);
     const pool = await open({ max: 2 });
