@@ -90,6 +90,8 @@ class PreparedStatements {
     const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
     if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
+    // A caller who gives a name has asked for it, as with `pg`.
+    if (info.namesMoment && query.name === undefined) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
     const key = this.#connection.profile.keyOf(query.text);
     const known = this.cache.find(key);
