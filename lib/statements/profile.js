@@ -36,6 +36,8 @@ const DISCARD = /^\s*(?:reset|discard)\s+all\s*;?\s*$/i;
 const DEFAULT = /^default\s*;?\s*$/i;
 /** The driver has no other encoding. */
 const UTF8 = /^'?utf-?8'?\s*;?\s*$/i;
+/** White space to JavaScript, and to PostgreSQL a part of a name. */
+const FOREIGN_SPACE = /[^\S \t\n\r\f]/;
 const IS_SETTING = /^(?:SET|RESET|DISCARD)$/;
 
 /** @param {string} statement @returns {Setting | undefined} undefined: it changes more, or something else */
@@ -64,15 +66,16 @@ function readSettings({ text, isSeveral, isDoubtful, class: { keyword } }) {
   /** @type {Setting[]} */
   const settings = [];
   for (const statement of statements) {
-    const setting = hasComment(statement) ? undefined : readSetting(statement);
+    const setting = isUnclear(statement) ? undefined : readSetting(statement);
     if (setting === undefined) return undefined;
     settings.push(setting);
   }
   return settings;
 }
 
-/** Whether tokens are not all of the text. @param {string} statement */
-function hasComment(statement) {
+/** Whether the server may see more in it, or other words. @param {string} statement */
+function isUnclear(statement) {
+  if (FOREIGN_SPACE.test(statement)) return true;
   return statement.includes('--') || statement.includes('/*') || new Scanner(statement).isDoubtful;
 }
 

@@ -102,6 +102,9 @@ describe('Settings of a borrowed client', function () {
     "set search_path to /* a comment */ 'conduit_one'",
     'set search_path to conduit_one; select 1',
     'set client_encoding to latin1',
+    // To PostgreSQL this space is a part of the name.
+    'set search_path = default\u00a0',
+    'set application_name = name\u00a0',
     "select set_config('search_path', 'conduit_one', false)",
   ]) {
     it(`pin it where another connection cannot be given them: ${text}`, async () => {
