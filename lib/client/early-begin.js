@@ -17,6 +17,8 @@ const { looseError } = require('../transaction');
 const BEGIN =
   /^\s*(?:begin(?:\s+(?:work|transaction))?|start\s+transaction)(?<modes>(?:[\s,]+(?:isolation\s+level\s+(?:serializable|repeatable\s+read|read\s+(?:un)?committed)|read\s+(?:only|write)|(?:not\s+)?deferrable))*)\s*;?\s*$/i;
 
+/** White space to JavaScript, and to PostgreSQL a part of a name. */
+const FOREIGN_SPACE = /[^\S \t\n\r\f]/;
 const SPACE = 32;
 const LETTER_B = 98;
 const LETTER_S = 115;
@@ -34,7 +36,7 @@ function beginsEarly(query, connection) {
   const { text } = query;
   const first = text.charCodeAt(0);
   const mayBegin = first <= SPACE || (first | SPACE) === LETTER_B || (first | SPACE) === LETTER_S;
-  if (!mayBegin || text.length > MAX_LENGTH) return false;
+  if (!mayBegin || text.length > MAX_LENGTH || FOREIGN_SPACE.test(text)) return false;
   const modes = BEGIN.exec(text)?.groups?.modes;
   if (modes === undefined) return false;
   if (query.parameters.length > 0 || query.isExtended || query.runsSolo) return false;

@@ -34,16 +34,23 @@ class Asides {
    * @param {boolean} [isGuarded] no cancel signal is sent before it is answered
    */
   send(text, onAnswered, onRow, isGuarded = true) {
-    if (isGuarded) ++this.#guarded;
+    const release = isGuarded ? this.guard() : undefined;
     const answered = () => {
-      if (isGuarded) --this.#guarded;
       onAnswered?.();
+      release?.();
+    };
+    this.sendEntry(new Housekeeping(this.#connection, text, answered, onRow), text);
+  }
+
+  /** @returns {() => void} to be called when the guarded statement is answered */
+  guard() {
+    ++this.#guarded;
+    return () => {
       const signal = this.#whenNoneGuarded;
-      if (this.#guarded > 0 || signal === undefined) return;
+      if (--this.#guarded > 0 || signal === undefined) return;
       this.#whenNoneGuarded = undefined;
       signal();
     };
-    this.sendEntry(new Housekeeping(this.#connection, text, answered, onRow), text);
   }
 
   /** @param {Housekeeping} entry @param {string} text */

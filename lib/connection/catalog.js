@@ -7,6 +7,7 @@
 
 const { afterDelivery, DatabaseError } = require('../base');
 const { OWN_DEFAULTS, Query, watch } = require('../query');
+const { upperCase } = require('../statements');
 const { LOOK_UP, PARAMETERS } = require('./look-up');
 
 /**
@@ -31,7 +32,7 @@ const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
 
 /** @param {string[]} names */
 function upperCased(names) {
-  return new Set(names.map((name) => name.toUpperCase()));
+  return new Set(names.map(upperCase));
 }
 
 /** @param {string} found @returns {CatalogNames} */

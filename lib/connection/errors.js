@@ -342,6 +342,17 @@ function mismatchError() {
   return lostError(false, "the server's answers do not match what was sent", undefined, 'unknown');
 }
 
+/**
+ * What was sent behind a setting that has failed may have run without it.
+ * @param {Error} cause
+ * @param {import('../base').Outcome} outcome
+ */
+function settingError(cause, outcome) {
+  const message =
+    'the server refused settings of a client that shares connections; this one was closed';
+  return new ConnectionError(message, { cause, outcome });
+}
+
 /** An event of the connection could not be processed. @param {unknown} cause */
 function faultError(cause) {
   return new ConnectionError(
@@ -380,6 +391,7 @@ module.exports = {
   mismatchError,
   noStringError,
   poisonedError,
+  settingError,
   silentError,
   terminatedError,
   waitedError,

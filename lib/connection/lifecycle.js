@@ -7,7 +7,7 @@ const { afterDelivery } = require('../base');
 const { addConnection } = require('../native');
 const { membersOf, outcome, traceConnect } = require('../query');
 const { EndReason } = require('./end-reason');
-const { terminatedError } = require('./errors');
+const { settingError, terminatedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { Joining } = require('./joining');
 const { StandIn } = require('./stand-in');
@@ -270,6 +270,13 @@ class Lifecycle {
   /** @param {Query | Batch} work that was still held back when the connection closed */
   #returnUnsent(work) {
     for (const query of membersOf(work)) this.#connection.forget(query);
+    const { refusal } = this.#connection.profile;
+    // Other connections may refuse it, too, and so on without end.
+    if (refusal !== undefined && work.hasMoved) {
+      work.reject(settingError(refusal, 'not-run'));
+      return;
+    }
+    work.hasMoved = refusal !== undefined;
     if (!this.#connection.isShared || this.#owner.onUnsent?.(work) !== true) {
       work.reject(this.endReason.unsentError());
     }

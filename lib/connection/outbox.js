@@ -65,7 +65,7 @@ class Outbox {
     this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
     this.syncs = new SyncWriter(connection.id);
     this.asides = new Asides(connection, this.syncs);
-    this.profile = new SessionProfile(connection, this.asides);
+    this.profile = new SessionProfile(connection, this.asides, () => this.sendHeld());
     this.#guard = new ReadGuard(connection, this.asides);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
     this.formats = new SessionFormats(
@@ -121,6 +121,28 @@ class Outbox {
     this.sendHeld();
   }
 
+  /** @param {Query | Batch} work */
+  #holdFirst(work) {
+    this.#held.unshift(work);
+    this.#load.hold(work);
+  }
+
+  /**
+   * Behind a setting that fails it would change something with the settings of somebody else.
+   * @param {Query | Batch} work that is next
+   */
+  #mustWaitForSettings(work) {
+    if (!(work instanceof Batch) && work.info.effect === 'read') return false;
+    this.#adoptProfile(work);
+    return this.profile.isChanging;
+  }
+
+  /** Whoever has a connection alone gives it a profile, and changes it. @param {Query | Batch} work */
+  #adoptProfile(work) {
+    if (!this.#connection.isShared) return;
+    this.profile.adopt(work instanceof Batch ? undefined : work.profile);
+  }
+
   /** @param {Query | Batch} work that may be sent now */
   #place(work) {
     if (work.sharesSync && this.#load.isBehindMany) {
@@ -129,6 +151,7 @@ class Outbox {
     }
     // What may change something stays behind the reads that were submitted before it.
     if (this.#gathered.size > 0 && !this.#sendAll(this.#gathered.takeAll())) this.#hold(work);
+    else if (this.#mustWaitForSettings(work)) this.#holdFirst(work);
     else if (work instanceof Batch) this.#sendBatch(work);
     else this.#send(work);
   }
@@ -167,7 +190,7 @@ class Outbox {
   #sendAll(gathered) {
     let isAll = true;
     for (const query of gathered) {
-      if (!isAll || this.#isTooMuch(query)) {
+      if (!isAll || this.#isTooMuch(query) || this.#mustWaitForSettings(query)) {
         isAll = false;
         this.#held.push(query);
       } else {
@@ -195,6 +218,7 @@ class Outbox {
         this.learnTransactionStatus();
         return;
       }
+      if (this.#gathered.size === 0 && this.#mustWaitForSettings(first)) return;
       const next = /** @type {Query | Batch} */ (this.#held.shift());
       this.#load.unhold(next);
       this.#place(next);
@@ -325,8 +349,7 @@ class Outbox {
 
   /** @param {Query} query */
   #send(query) {
-    // Whoever has a connection alone gives it a profile, and changes it.
-    if (this.#connection.isShared) this.profile.adopt(query.profile);
+    this.#adoptProfile(query);
     if (query.runsSolo) this.#solo = query;
     if (this.#guard.isFor(query)) this.#guard.begin(query);
     this.#bytesInFlight += query.size;
@@ -335,7 +358,7 @@ class Outbox {
 
   /** @param {Batch} batch */
   #sendBatch(batch) {
-    if (this.#connection.isShared) this.profile.adopt(undefined);
+    this.#adoptProfile(batch);
     if (batch.runsSolo) this.#solo = batch;
     this.#bytesInFlight += batch.size;
     this.#writer.sendBatch(batch);

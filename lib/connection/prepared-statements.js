@@ -90,8 +90,11 @@ class PreparedStatements {
     const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
     if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
+    // A caller who gives a name has asked for it, as with `pg`.
+    if (info.namesMoment && query.name === undefined) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
-    const known = this.cache.find(query.text);
+    const key = this.#connection.profile.keyOf(query.text);
+    const known = this.cache.find(key);
     if (known !== undefined && !this.#isCurrent(known, query)) {
       this.abort(known);
     } else if (known !== undefined) {
@@ -106,10 +109,10 @@ class PreparedStatements {
       if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
       if (info.uses < prepareThreshold) return undefined;
     }
-    for (const evicted of this.cache.evictFor(query.text)) this.#close(evicted);
-    if (!this.cache.hasRoomFor(query.text)) return undefined;
+    for (const evicted of this.cache.evictFor(key)) this.#close(evicted);
+    if (!this.cache.hasRoomFor(key)) return undefined;
     query.leads = true;
-    const added = this.cache.add(query.text);
+    const added = this.cache.add(key, query.text);
     added.batch = query.batch;
     this.#stamp(added, query);
     return added;

@@ -75,6 +75,7 @@ class StalledReads {
     const { text, parameters, rowAsArray, types, int8, prepare, syncGroup } = query;
     const options = { rowMode: rowAsArray ? 'array' : undefined, types, prepare, syncGroup };
     const twin = new Query(text, parameters, options, { types, int8 });
+    twin.profile = query.profile;
     this.#twins.set(query, twin);
     query.onceSettled(() => {
       this.#twins.delete(query);

@@ -48,6 +48,8 @@ class Work extends SlotEntry {
   defaultLimit = undefined;
   /** Nothing else may be in flight with it: cancelling it would hit others. */
   runsSolo = false;
+  /** Whether a connection has closed before it was sent there, since settings were refused. */
+  hasMoved = false;
   /** Whether it may be a member of a Sync group. */
   sharesSync = false;
   /** What it was expected to cost the server when it was submitted, in ms. */

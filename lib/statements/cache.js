@@ -1,7 +1,8 @@
 'use strict';
 
-// The prepared statements of one connection, by SQL text, limited in number and in length; the
-// least recently used are evicted first. It only keeps the list: command-writer.js writes Parse and
+// The prepared statements of one connection, by a key, limited in number and in length; the
+// least recently used are evicted first. The key is the SQL text, after the settings that it was
+// prepared under if these are not those that the session began with. It only keeps the list: command-writer.js writes Parse and
 // Execute, prepared-statements.js Close. Statement ids are never used twice.
 
 /** One prepared statement. */
@@ -30,9 +31,10 @@ class Statement {
   flags = 0;
   flagsEpoch = -1;
 
-  /** @param {number} id @param {string} text */
-  constructor(id, text) {
+  /** @param {number} id @param {string} key @param {string} text */
+  constructor(id, key, text) {
     this.id = id;
+    this.key = key;
     this.text = text;
   }
 }
@@ -50,7 +52,7 @@ class StatementCache {
 
   /**
    * @param {number} maxCount statements
-   * @param {number} maxLength characters of all their texts
+   * @param {number} maxLength characters of all their keys
    */
   constructor(maxCount, maxLength) {
     this.maxCount = maxCount;
@@ -61,9 +63,9 @@ class StatementCache {
     return this.#statements.size;
   }
 
-  /** @param {string} text @returns {Statement | undefined} */
-  find(text) {
-    const statement = this.#statements.get(text);
+  /** @param {string} key @returns {Statement | undefined} */
+  find(key) {
+    const statement = this.#statements.get(key);
     if (statement === undefined) {
       ++this.misses;
       return undefined;
@@ -73,21 +75,21 @@ class StatementCache {
     return statement;
   }
 
-  /** @param {string} text */
-  hasRoomFor(text) {
-    return this.#statements.size < this.maxCount && this.#length + text.length <= this.maxLength;
+  /** @param {string} key */
+  hasRoomFor(key) {
+    return this.#statements.size < this.maxCount && this.#length + key.length <= this.maxLength;
   }
 
   /**
-   * Evicts the least recently used statements until the text has room, or all others are in use.
-   * @param {string} text
+   * Evicts the least recently used statements until there is room for one, or all others are in use.
+   * @param {string} key
    * @returns {Statement[]} to be closed on the server
    */
-  evictFor(text) {
+  evictFor(key) {
     /** @type {Statement[]} */
     const evicted = [];
-    if (text.length > this.maxLength / 4 || this.maxCount === 0) return evicted;
-    while (!this.hasRoomFor(text)) {
+    if (key.length > this.maxLength / 4 || this.maxCount === 0) return evicted;
+    while (!this.hasRoomFor(key)) {
       const oldest = this.#leastRecentlyUsed();
       if (oldest === undefined) break;
       this.remove(oldest);
@@ -107,21 +109,21 @@ class StatementCache {
     return oldest;
   }
 
-  /** @param {string} text @returns {Statement} whose Parse is to be sent */
-  add(text) {
-    const statement = new Statement(this.#nextId++, text);
+  /** @param {string} key @param {string} [text] @returns {Statement} whose Parse is to be sent */
+  add(key, text = key) {
+    const statement = new Statement(this.#nextId++, key, text);
     statement.lastUsed = ++this.#clock;
-    this.#statements.set(text, statement);
-    this.#length += text.length;
+    this.#statements.set(key, statement);
+    this.#length += key.length;
     return statement;
   }
 
   /** @param {Statement} statement */
   remove(statement) {
-    if (this.#statements.get(statement.text) !== statement) return;
+    if (this.#statements.get(statement.key) !== statement) return;
     statement.isRetired = true;
-    this.#statements.delete(statement.text);
-    this.#length -= statement.text.length;
+    this.#statements.delete(statement.key);
+    this.#length -= statement.key.length;
   }
 
   /** The format of their rows must be decided again. */

@@ -17,7 +17,7 @@ const {
 const { KNOWN_NAMES, LAST_VALUE_FUNCTIONS, SESSION_FUNCTIONS } = require('./known-functions');
 const { Profile, readResetAll, readSettings } = require('./profile');
 const { StatementInfo, StatementRegistry } = require('./registry');
-const { Scanner, isWordPart, isWordStart, readCopyTarget } = require('./scanner');
+const { Scanner, isWordPart, isWordStart, readCopyTarget, upperCase } = require('./scanner');
 const { isTagOfDdl } = require('./schema-change');
 const { splitStatements } = require('./split');
 const { endsTransaction, isTraceless } = require('./traceless');
@@ -53,4 +53,5 @@ module.exports = {
   StatementInfo,
   StatementRegistry,
   toDatabaseError,
+  upperCase,
 };

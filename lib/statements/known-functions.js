@@ -5,7 +5,7 @@
 // next member would notice, for instance a setting of the transaction. Called by registry.js.
 
 const { ColumnLists } = require('./column-lists');
-const { Scanner } = require('./scanner');
+const { Scanner, upperCase } = require('./scanner');
 
 /** Longer texts are not worth reading. */
 const SCAN_LIMIT = 16 * 1024;
@@ -118,7 +118,7 @@ function mayBeCut(name) {
 
 /** The name in a token, as the catalog has it in upper case. @param {Scanner} scanner @param {string} token */
 function nameOf(scanner, token) {
-  return token === '"' ? scanner.quotedName.replaceAll('""', '"').toUpperCase() : token;
+  return token === '"' ? upperCase(scanner.quotedName.replaceAll('""', '"')) : token;
 }
 
 /**
@@ -191,7 +191,7 @@ function hasLiteralArgument(scanner, refused) {
   if (refused !== undefined) {
     const literal = scanner.text.slice(from, scanner.position);
     if (!PLAIN_LITERAL.test(literal)) return false;
-    if (literal.match(NAMES)?.some((name) => refused.has(name.toUpperCase()))) return false;
+    if (literal.match(NAMES)?.some((name) => refused.has(upperCase(name)))) return false;
   }
   let token = scanner.next();
   if (token === ':' && scanner.next() === ':' && scanner.next() === 'REGCLASS') {

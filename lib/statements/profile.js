@@ -27,6 +27,9 @@ const NAMES = new Set([
   ...['statement_timeout', 'timezone', 'work_mem'],
 ]);
 
+/** Those that change what a text means, and not only how it runs. */
+const GIVING_MEANING = ['search_path', 'timezone'];
+
 const SET =
   /^\s*set\s+(?:session\s+)?(?:(?<zone>time\s+zone)\s|(?<name>[a-z_]+)\s*(?:=|\sto\s))\s*(?<value>.+)$/is;
 const RESET = /^\s*reset\s+(?<name>[a-z_]+|time\s+zone)\s*;?\s*$/i;
@@ -34,6 +37,8 @@ const DISCARD = /^\s*(?<verb>reset|discard)\s+all\s*;?\s*$/i;
 const DEFAULT = /^default\s*;?\s*$/i;
 /** The driver has no other encoding. */
 const UTF8 = /^'?utf-?8'?\s*;?\s*$/i;
+/** White space to JavaScript, and to PostgreSQL a part of a name. */
+const FOREIGN_SPACE = /[^\S \t\n\r\f]/;
 const IS_SETTING = /^(?:SET|RESET|DISCARD)$/;
 
 /** @param {string} statement @returns {Setting | undefined} undefined: it changes more, or something else */
@@ -66,7 +71,7 @@ function readSettings({ text, isSeveral, isDoubtful, class: { keyword } }) {
   /** @type {Setting[]} */
   const settings = [];
   for (const statement of statements) {
-    const setting = hasComment(statement) ? undefined : readSetting(statement);
+    const setting = isUnclear(statement) ? undefined : readSetting(statement);
     if (setting === undefined) return undefined;
     settings.push(setting);
   }
@@ -78,12 +83,13 @@ function readSettings({ text, isSeveral, isDoubtful, class: { keyword } }) {
  * @returns {Setting[] | undefined} if it is a RESET ALL or a DISCARD ALL
  */
 function readResetAll(text) {
-  const setting = DISCARD.test(text) ? readSetting(text) : undefined;
+  const setting = DISCARD.test(text) && !isUnclear(text) ? readSetting(text) : undefined;
   return setting && [setting];
 }
 
-/** Whether tokens are not all of the text. @param {string} statement */
-function hasComment(statement) {
+/** Whether the server may see more in it, or other words. @param {string} statement */
+function isUnclear(statement) {
+  if (FOREIGN_SPACE.test(statement)) return true;
   return statement.includes('--') || statement.includes('/*') || new Scanner(statement).isDoubtful;
 }
 
@@ -95,11 +101,15 @@ class Profile {
   settings;
   /** Equal profiles have equal keys. */
   key;
+  /** The same for the settings that change what a text means: '' if none of them is set. */
+  meaning;
 
   /** @param {ReadonlyMap<string, string>} settings */
   constructor(settings) {
     this.settings = settings;
     this.key = JSON.stringify([...settings].sort());
+    const giving = GIVING_MEANING.map((name) => settings.get(name));
+    this.meaning = giving.every((text) => text === undefined) ? '' : JSON.stringify(giving);
   }
 
   /** Whether names without a schema may mean other tables than in other profiles. */

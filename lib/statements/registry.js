@@ -36,6 +36,10 @@ const NAMES_FORMAT = /\b(?:datestyle|extra_float_digits)\b/i;
 const CHANGES_FLOATS = /\b(?:extra_float_digits|reset|discard|role|authorization)\b/i;
 const RESETS = /\b(?:reset|discard|default)\b/i;
 
+/** Literals that the server replaces by the time of the Parse, such as `date 'today'`. */
+const NAMES_MOMENT = /(?<![a-z_])(?:now|today|tomorrow|yesterday)(?!\w)(?!\s*\()/i;
+const HAS_LITERAL = /'|\$\w*\$/;
+
 /** In a statement that only reads, these words can occur only in names and literals. */
 const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
 
@@ -151,6 +155,8 @@ class StatementInfo {
     this.usesAlone = 0;
     /** Whether it has the same columns each time when it is prepared, or fails. */
     this.keepsColumns = PLANNED.has(this.class.keyword);
+    /** Whether it would mean something else a while after it was prepared. */
+    this.namesMoment = NAMES_MOMENT.test(text) && HAS_LITERAL.test(text);
     /** Set if a pooler executes an older statement in its place. */
     this.isNeverPrepared = false;
   }

@@ -22,6 +22,21 @@ function isWordPart(code) {
   return isWordStart(code) || (code >= 48 && code <= 57) || code === 36;
 }
 
+const NOT_ASCII = /[^ -~]/;
+
+/**
+ * A name in upper case. For PostgreSQL ı, ſ and ß are letters of their own: no name with one of them is a keyword, or a
+ * built-in function.
+ * @param {string} name
+ */
+function upperCase(name) {
+  if (!NOT_ASCII.test(name)) return name.toUpperCase();
+  return Array.from(name, (letter) => {
+    const upper = letter.toUpperCase();
+    return NOT_ASCII.test(letter) && !NOT_ASCII.test(upper) ? letter : upper;
+  }).join('');
+}
+
 /**
  * Cuts SQL into words, quoted names and single characters; string literals and comments are
  * skipped. Goes forward only, so that reading any text is linear in its length.
@@ -87,7 +102,7 @@ class Scanner {
     const start = this.position;
     if (!isWordStart(this.peek())) return '';
     while (isWordPart(this.peek())) this.position += 1;
-    return this.text.slice(start, Math.min(this.position, start + WORD_LIMIT)).toUpperCase();
+    return upperCase(this.text.slice(start, Math.min(this.position, start + WORD_LIMIT)));
   }
 
   /** Skips blanks and reads a word. */
@@ -204,7 +219,7 @@ class Scanner {
   nextName(intoDollars = false) {
     const token = this.next(intoDollars);
     if (token !== '"' || this.quotedName !== this.quotedName.toLowerCase()) return token;
-    return this.quotedName.toUpperCase();
+    return upperCase(this.quotedName);
   }
 }
 
@@ -225,4 +240,4 @@ function readCopyTarget(scanner) {
   return { direction: '', target: '' };
 }
 
-module.exports = { Scanner, isWordPart, isWordStart, readCopyTarget };
+module.exports = { Scanner, isWordPart, isWordStart, readCopyTarget, upperCase };

@@ -17,9 +17,9 @@ const ENDING = new Set(['COMMIT', 'END', 'ROLLBACK', 'ABORT']);
 
 /**
  * A parameter of somebody's own, which has a dot, is '' ever after a SET LOCAL, and NULL before. In quotes it may be
- * anywhere.
+ * anywhere. No end of a transaction takes back what `seed` does to random().
  */
-const SET_LOCAL = /^\s*set\s+local\s+(?:time\s+zone\s|[a-z_]+\s*(?:=|\sto\s))/i;
+const SET_LOCAL = /^\s*set\s+local\s+(?!seed\b)(?:time\s+zone\s|[a-z_]+\s*(?:=|\sto\s))/i;
 
 /**
  * @param {StatementInfo} info

@@ -26,6 +26,7 @@ const NOT_EARLY = [
   'begin read',
   'start',
   '/* a comment */ begin',
+  'begin\u00a0work',
   'begin; select 1',
   'savepoint a',
   'commit',

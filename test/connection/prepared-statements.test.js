@@ -210,6 +210,29 @@ describe('Client', () => {
       }
     });
 
+    for (const text of [
+      "select timestamptz 'now' = now() as is_current",
+      "select ' Today 12:00'::timestamp = current_date + time '12:00' as is_current",
+      'select $$tomorrow$$::date = current_date + 1 as is_current',
+    ]) {
+      it(`are not made for a literal that stands for a time, which they would keep: ${text}`, async () => {
+        const client = await newClient();
+        for (let i = 0; i < 4; ++i) {
+          assert.deepEqual((await client.query(text)).rows, [{ is_current: true }]);
+        }
+        assert.equal(await countPrepared(client), 0);
+      });
+    }
+
+    it('are made for texts that only name a column so, or call now()', async () => {
+      const client = await newClient();
+      for (let i = 0; i < 3; ++i) {
+        await client.query("select now() > '2020-01-01' as is_later");
+        await client.query('select $1::int as today', [1]);
+      }
+      assert.equal(await countPrepared(client), 2);
+    });
+
     it('are not made with prepare: false, for a client or a query', async () => {
       const client = await newClient({ prepare: false });
       for (let n = 0; n < 5; ++n) {

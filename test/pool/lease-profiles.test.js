@@ -5,11 +5,13 @@
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
+const { ConnectionError } = require('../..');
 const { Random } = require('../stress/random');
 const { errorOf } = require('../support/outcomes');
 const { Observer, until } = require('../support/outside');
-const { SEED } = require('../support/property');
 const { floatingPool, teach, usePools } = require('../support/pools');
+const { SEED } = require('../support/property');
+const { Proxy } = require('../support/proxy');
 
 const READ = 'select place from here where id = $1';
 const ZONE = "select timestamptz '2026-01-01 00:00:00+00'::text as local";
@@ -102,6 +104,9 @@ describe('Settings of a borrowed client', function () {
     "set search_path to /* a comment */ 'conduit_one'",
     'set search_path to conduit_one; select 1',
     'set client_encoding to latin1',
+    // To PostgreSQL this space is a part of the name.
+    'set search_path = default\u00a0',
+    'set application_name = name\u00a0',
     "select set_config('search_path', 'conduit_one', false)",
   ]) {
     it(`pin it where another connection cannot be given them: ${text}`, async () => {
@@ -223,6 +228,134 @@ describe('Settings of a borrowed client', function () {
     }
     const place = await pool.transaction(async (tx) => (await tx.query(READ, [1])).rows[0].place);
     assert.equal(place, 'base');
+  });
+
+  it('decide what a literal means, though others have prepared the text, or will', async () => {
+    const MIDNIGHT = "select extract(epoch from timestamptz '2026-01-01 00:00')::int as seconds";
+    const pool = await open({ options: '-c TimeZone=UTC -c search_path=conduit_test' }, [MIDNIGHT]);
+    await teach(pool, MIDNIGHT, [], 3);
+    const secondsOf = async (asker) => (await asker.query(MIDNIGHT)).rows[0].seconds;
+    const midnight = Date.UTC(2026, 0, 1) / 1000;
+    const zones = ['Asia/Tokyo', 'Asia/Kolkata'];
+    const [tokyo, kolkata] = await Promise.all(zones.map(() => pool.connect()));
+    for (const [i, client] of [tokyo, kolkata].entries()) {
+      await client.query(`set time zone '${zones[i]}'`);
+    }
+    await untilFloating(pool);
+    for (let i = 0; i < 4; ++i) {
+      assert.equal(await secondsOf(tokyo), midnight - 9 * 3600);
+      assert.equal(await secondsOf(kolkata), midnight - 5.5 * 3600);
+      assert.equal(await secondsOf(pool), midnight);
+      for (const client of [tokyo, kolkata]) await client.query('begin');
+      assert.equal(await secondsOf(tokyo), midnight - 9 * 3600);
+      assert.equal(await secondsOf(kolkata), midnight - 5.5 * 3600);
+      for (const client of [tokyo, kolkata]) await client.query('rollback');
+    }
+    for (const client of [tokyo, kolkata]) client.release();
+  });
+
+  it('decide which columns a table has, though others have prepared the text, in transactions, too', async () => {
+    const COLUMN = 'select value from typed';
+    for (const [schema, type] of [
+      ['conduit_test', 'date'],
+      ['conduit_one', 'int'],
+      ['conduit_two', 'text'],
+    ]) {
+      await observer.ask(`create table ${schema}.typed (value ${type})`);
+    }
+    const pool = await open({}, [COLUMN]);
+    const clients = await Promise.all([1, 2, 3].map(() => pool.connect()));
+    await clients[1].query('set search_path to conduit_one');
+    await clients[2].query('set search_path to conduit_two');
+    for (let i = 0; i < 4; ++i) {
+      for (const [j, type] of [1082, 23, 25].entries()) {
+        await clients[j].query('begin');
+        for (const name of [undefined, 'mine']) {
+          const { fields } = await clients[j].query({ name, text: COLUMN });
+          assert.equal(fields[0].dataTypeID, type);
+        }
+        await clients[j].query('commit');
+        await untilFloating(pool);
+      }
+    }
+    for (const client of clients) client.release();
+  });
+
+  describe('that a connection does not take', () => {
+    const NOTE = 'insert into noted values ($1)';
+    /** @type {Proxy} */
+    let proxy;
+
+    before(async () => {
+      for (const tenant of TENANTS) {
+        await observer.ask(`create table conduit_${tenant}.noted (note text)`);
+      }
+    });
+    beforeEach(async () => {
+      proxy = await Proxy.open();
+    });
+    afterEach(() => proxy.close());
+
+    /** As if a time limit or an administrator had ended them. */
+    function refuseSettings() {
+      proxy.changeRequest = (bytes) => {
+        const text = bytes
+          .toString('latin1')
+          .replace(/((?:re)?set) search_path(?= to|\0)/gi, '$1 search_hath');
+        return Buffer.from(text, 'latin1');
+      };
+    }
+
+    async function openFloating() {
+      const options = '-c search_path=conduit_test';
+      const pool = await open({ ...proxy.options(), options, multiplex: 'all' });
+      pool.on('error', () => {});
+      await teach(pool, NOTE, ['first'], 2);
+      const client = await pool.connect();
+      await client.query('set search_path to conduit_one');
+      await untilFloating(pool);
+      await client.query(NOTE, ['tenant']);
+      return { pool, client };
+    }
+
+    /** @param {string} schema */
+    const notesIn = async (schema) =>
+      (await observer.ask(`select distinct note from ${schema}.noted order by 1`)).map(
+        ({ note }) => note,
+      );
+
+    it('let no write through to where others write', async () => {
+      const { pool, client } = await openFloating();
+      refuseSettings();
+      for (let i = 0; i < 5; ++i) {
+        const writes = [
+          pool.query(NOTE, ['base']),
+          client.query(NOTE, ['tenant']),
+          pool.query(NOTE, ['base']),
+        ];
+        for (const { reason } of await Promise.allSettled(writes)) {
+          if (reason !== undefined) assert.equal(reason.outcome, 'not-run');
+        }
+      }
+      const result = pool.transaction((tx) => tx.query(NOTE, ['base']));
+      await result.catch((error) => assert.equal(error.outcome, 'not-run'));
+      assert.deepEqual(await notesIn('conduit_one'), ['tenant']);
+      assert.ok(!(await notesIn('conduit_test')).includes('tenant'));
+      client.release(true);
+    });
+
+    it('let no read answer from there, and do not tell their error to others', async () => {
+      const { pool, client } = await openFloating();
+      refuseSettings();
+      for (let i = 0; i < 5; ++i) {
+        const reads = [pool.query(READ, [1]), client.query(READ, [1]), pool.query(READ, [1])];
+        for (const [j, { value, reason }] of (await Promise.allSettled(reads)).entries()) {
+          if (reason === undefined) assert.equal(value.rows[0].place, j === 1 ? 'one' : 'base');
+          else assert.ok(reason instanceof ConnectionError, String(reason));
+        }
+      }
+      client.release(true);
+    });
   });
 
   it(`never show through to others, whatever fails beside them (seed ${SEED})`, async () => {

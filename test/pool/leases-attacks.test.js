@@ -227,6 +227,28 @@ describe('A borrowed client that shares connections', function () {
       assert.equal(parsed, 1);
     });
 
+    it('is asked again with the settings that its client has made', async () => {
+      await observer.ask('create schema if not exists conduit_other');
+      await observer.ask('drop table if exists conduit_test.mine, conduit_other.mine');
+      for (const schema of ['conduit_test', 'conduit_other']) {
+        await observer.ask(`create table ${schema}.mine as select '${schema}' as whose`);
+      }
+      const MINE = 'select whose from mine';
+      const pool = await floatingPool({}, [LOCKED, MINE]);
+      await teach(pool, LOCKED, []);
+      await teach(pool, MINE, []);
+      const [holder, first, second] = await connect(pool, 3);
+      await second.query('set search_path to conduit_other');
+      await until('it floats', () => pool.stats().leases.pinned === 0);
+      await holder.query('begin');
+      await holder.query('lock table conduit_test.notes in access exclusive mode');
+      const locked = first.query(LOCKED);
+      assert.deepEqual((await second.query(MINE)).rows, [{ whose: 'conduit_other' }]);
+      await holder.query('commit');
+      await locked;
+      await observer.ask('drop schema conduit_other cascade');
+    });
+
     it('waits once more at most, where no other connection is free', async () => {
       const pool = await floatingPool({ max: 2, maxWaiting: 3 }, [LOCKED, FREE]);
       await teach(pool, LOCKED, []);

@@ -125,6 +125,7 @@ describe('A borrowed client, behind a transaction', function () {
     ['a setting', "set work_mem to '5MB'"],
     ["a parameter of the user's own, even for the transaction", "set local conduit.mine = 'x'"],
     ['the same by a function', "select set_config('conduit.mine', 'x', true)"],
+    ['what decides what random() gives next', 'set local seed = 0.5'],
     ['a lock of the session', 'select pg_advisory_lock(17)'],
     ['a temporary table', 'create temp table mine (i int)'],
     ['a prepared statement', 'prepare mine as select 1'],

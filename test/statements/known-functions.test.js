@@ -34,6 +34,10 @@ describe('callsKnownFunctionsOnly()', () => {
     'select _f(1)',
     'select größe(1)',
     'select é(1)',
+    // In upper case these are MIN, SUM and FIRST_VALUE to JavaScript.
+    'select mın(1)',
+    'select ſum(1)',
+    'select ﬁrst_value(1)',
     'select * from f($1) as t',
     'select case when true then f(1) end',
     'select set_config($1, $2, true)',

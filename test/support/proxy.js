@@ -58,6 +58,8 @@ class Proxy extends Relay {
    * @type {((type: string, bytes: Buffer, close: () => void) => Buffer) | undefined}
    */
   change = undefined;
+  /** What the server gets for a piece that the driver sends. @type {((bytes: Buffer) => Buffer) | undefined} */
+  changeRequest = undefined;
   /**
    * The first connection on which the driver sends this passes nothing from there on, and stays open;
    * once. @type {Mute | undefined}
@@ -124,7 +126,7 @@ class Proxy extends Relay {
         if (!mute.reaches) return;
       }
       this.bytes.toServer += bytes.length;
-      toServer.take(bytes);
+      toServer.take(this.changeRequest?.(bytes) ?? bytes);
     });
     const change = this.#changer(toDriver);
     server.on('data', (bytes) => {
