@@ -340,8 +340,14 @@ class Outbox {
         return;
       }
       const [{ batch }] = queries;
-      if (batch !== undefined) this.#sendBatch(batch);
-      else for (const query of queries) this.#send(query);
+      const works = batch === undefined ? [...queries] : [batch];
+      // Before all that is held back: what waits for its settings has waited already.
+      while (works.length > 0 && !this.#mustWaitForSettings(works[0])) {
+        const work = /** @type {Query | Batch} */ (works.shift());
+        if (work instanceof Batch) this.#sendBatch(work);
+        else this.#send(work);
+      }
+      for (const work of works.reverse()) this.#holdFirst(work);
     });
   }
 
