@@ -226,8 +226,6 @@ class LeaseConnection extends Borrower {
   #float(query) {
     this.floating = query;
     query.profile = this.#profile;
-    // Its tables may have other columns there.
-    if (this.#profile?.hasSearchPath) query.prepare = false;
     // It may be anywhere.
     if (query.info.mayAdvance) this.#lastValues.leaveAt();
     query.onceSettled(() => {

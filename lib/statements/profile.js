@@ -112,11 +112,6 @@ class Profile {
     this.meaning = giving.every((text) => text === undefined) ? '' : JSON.stringify(giving);
   }
 
-  /** Whether names without a schema may mean other tables than in other profiles. */
-  get hasSearchPath() {
-    return this.settings.has('search_path');
-  }
-
   /**
    * @param {Profile | undefined} profile undefined: nothing is set
    * @param {Setting[]} changes
