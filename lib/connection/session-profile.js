@@ -68,9 +68,10 @@ class SessionProfile {
     return this.current === undefined ? text : this.current.meaning + text;
   }
 
-  /** What is written next is answered as if nobody had called nextval() in this session. */
+  /** What is written next is answered as if nobody had called nextval() in this session. Nothing waits for it. */
   forgetSequences() {
-    this.#send('DISCARD SEQUENCES');
+    const text = 'DISCARD SEQUENCES';
+    this.#asides.sendEntry(new SessionChange(this.#connection, text), text);
   }
 
   /** @param {string} text */
