@@ -201,14 +201,11 @@ describe('What the catalog of a database says about writes', function () {
     });
   }
 
-  it('counts foreign tables', async function () {
-    const [{ found }] = await observer.ask(
-      "select count(*)::int as found from pg_available_extensions where name = 'file_fdw'",
-    );
-    if (found === 0) this.skip();
+  it('counts foreign tables', async () => {
+    // A wrapper without a handler makes them, too, and needs no extension.
     const names =
-      await namesAfter(`create extension file_fdw; create server files foreign data wrapper file_fdw;
-      create foreign table a (id int) server files options (filename '/dev/null')`);
+      await namesAfter(`create foreign data wrapper nothing; create server files foreign data wrapper nothing;
+      create foreign table a (id int) server files`);
     assert.ok(!isPlain(names, 'a'));
   });
 
