@@ -5,6 +5,7 @@
 
 const { afterDelivery, copyError } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
+const { ticks } = require('../native');
 const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
 const { KnownSettings } = require('./known-settings');
@@ -294,10 +295,12 @@ class Leases {
    * @param {LeaseConnection} lease whose connection may become needless
    */
   unpinSoon(lease) {
-    if (this.#unpinning.push(lease) > 1) return;
-    setImmediate(() => {
-      for (const each of this.#unpinning.splice(0)) each.unpin();
-    });
+    if (this.#unpinning.push(lease) === 1) ticks.beforeEnd(this);
+  }
+
+  /** All callbacks of this turn of the event loop have run, and whoever wanted to has released a client. */
+  endTick() {
+    for (const each of this.#unpinning.splice(0)) each.unpin();
   }
 
   /** @param {Member} member @param {boolean} isBroken */
