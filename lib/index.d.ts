@@ -316,6 +316,11 @@ export interface PoolOptions extends ClientOptions {
   /** Maximum number of queries in flight on one connection. Further queries wait. Default: 1024. */
   maxInFlight?: number | undefined;
   /**
+   * Milliseconds of work that a connection in use may have in front of a query that costs less than 0.05 ms, before an
+   * idle connection is woken for it. 0: idle connections are always used first. Default: 0.2.
+   */
+  spreadMillis?: number | undefined;
+  /**
    * Maximum number of queries and `connect()` calls that wait for a connection. They also wait while all connections
    * run slow queries. Further ones are rejected with a {@link PoolError}. Default: Infinity.
    */

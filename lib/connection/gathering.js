@@ -4,6 +4,7 @@
 // those of one text are written one after the other. Owned by outbox.js, which sends them.
 
 const { MAX_MEMBERS } = require('./sync-groups');
+const { TextMix } = require('./text-mix');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -14,11 +15,23 @@ class Gathering {
   size = 0;
   /** By text, in the order of the first query of each. @type {Map<StatementInfo, Query[]>} */
   #lots = new Map();
+  #mix = new TextMix();
+
+  /** @param {Query} query that may share its Sync, whether it is put aside or not */
+  see(query) {
+    this.#mix.see(query.info);
+  }
+
+  /** Whether queries find others of their text here that they would not find in front of them. */
+  get isWorthIt() {
+    return this.#mix.isWorthIt;
+  }
 
   /** @param {Query} query @returns {boolean} whether its text now fills a Sync group */
   add(query) {
     ++this.size;
     const lot = this.#lots.get(query.info);
+    this.#mix.gathered(lot === undefined);
     if (lot === undefined) {
       this.#lots.set(query.info, [query]);
       return false;

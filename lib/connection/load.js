@@ -20,11 +20,7 @@ const SLOW_MILLIS = 5;
 /** A query at the head that has run for this long, and for twice the expected time, is overdue. */
 const OVERDUE_MILLIS = 10;
 
-/**
- * With no more in flight no query waits for others to share its Sync: in a closed loop of so few
- * callers, one half would wait while the other is answered. With 2 to 16 callers this was measured
- * to halve the throughput, and to gain nothing.
- */
+/** With no more in flight no query waits for others of its text. */
 const FEW = 16;
 
 /** @param {Query | Batch} work */
@@ -37,6 +33,9 @@ class ConnectionLoad {
   inFlight = 0;
   /** What they are expected to cost the server, in ms. */
   expectedMillis = 0;
+  /** How many are in flight about now: those that were answered before this tick count in part. */
+  crowd = 0;
+  #tick = -1;
   /** Those among them whose statements were never seen before: each may be slow. */
   unknown = 0;
   /** When the query at the head became the head (performance.now()). */
@@ -66,8 +65,19 @@ class ConnectionLoad {
       query.pace = 'fast';
     }
     if (this.inFlight === 0) this.#begin();
-    ++this.inFlight;
+    this.#count();
     this.expectedMillis += query.expectedMillis;
+  }
+
+  #count() {
+    const tick = ticks.current();
+    if (this.#tick !== tick) {
+      // A distant server answers all of them at once, and as many come back in one tick.
+      this.#tick = tick;
+      this.crowd = (this.crowd + this.inFlight) >> 1;
+    }
+    ++this.inFlight;
+    if (this.crowd < this.inFlight) this.crowd = this.inFlight;
   }
 
   /** What is added next is the head. */

@@ -84,6 +84,7 @@ class Outbox {
   /** @param {Query} query that may run on this connection */
   submit(query) {
     query.sharesSync = this.#candidates.take(query);
+    if (query.sharesSync) this.#gathered.see(query);
     const isHeld = this.#mustHold(query);
     this.#load.add(query);
     if (isHeld) this.#hold(query);
@@ -145,7 +146,7 @@ class Outbox {
 
   /** @param {Query | Batch} work that may be sent now */
   #place(work) {
-    if (work.sharesSync && this.#load.isBehindMany) {
+    if (work.sharesSync && this.#gathered.isWorthIt && this.#load.isBehindMany) {
       this.#gather(/** @type {Query} */ (work));
       return;
     }

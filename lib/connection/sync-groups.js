@@ -17,10 +17,15 @@ const { outcome } = require('../query');
 
 /** The most members of a group: the first one waits for all of them. */
 const MAX_MEMBERS = 32;
+/**
+ * A group holds at most this part of what is in flight. Were it all in one group, client and server would take turns;
+ * so they work at the same time.
+ */
+const MAX_PART = 1 / 4;
 /** What a group may be expected to cost the server, in ms: its locks are held for that long. */
 const MAX_MILLIS = 2;
 const MAX_BYTES = 256 << 10;
-/** A query that costs more is sent alone. Two members always fit into a group. */
+/** A query that costs more is sent alone. */
 const MAX_MEMBER_MILLIS = MAX_MILLIS / 2;
 const MAX_MEMBER_BYTES = MAX_BYTES / 2;
 
@@ -54,7 +59,7 @@ class SyncGroup extends SlotEntry {
   /** @param {Query} query */
   hasRoomFor(query) {
     return (
-      this.members.length < MAX_MEMBERS &&
+      this.members.length < mostMembers(this.connection) &&
       this.expectedMillis + query.expectedMillis <= MAX_MILLIS &&
       this.size + query.size <= MAX_BYTES
     );
@@ -107,6 +112,17 @@ class SyncGroup extends SlotEntry {
   }
 }
 
+/** @param {Connection} connection @returns {number} of a group that is sent now */
+function mostMembers({ load }) {
+  return Math.min(MAX_MEMBERS, Math.floor(load.crowd * MAX_PART));
+}
+
+/** @param {Query} last the end of what was written @param {Query} query of the same text */
+function hasRoomBehind({ group, connection }, query) {
+  if (group !== undefined) return group.hasRoomFor(query);
+  return mostMembers(/** @type {Connection} */ (connection)) > 1;
+}
+
 /** Writes the Syncs of one connection's queries, and knows which Sync others may still join. */
 class SyncWriter {
   #id;
@@ -143,7 +159,7 @@ class SyncWriter {
     const last = isOpen ? this.#last : undefined;
     this.#last = query;
     this.#tick = ticks.current();
-    if (last !== undefined && (last.group === undefined || last.group.hasRoomFor(query))) {
+    if (last !== undefined && hasRoomBehind(last, query)) {
       const group = last.group ?? new SyncGroup([last]);
       group.add(query);
       this.#syncAt = ticks.moveSync(this.#syncAt, this.#id, group.slot);

@@ -44,6 +44,13 @@ function limit(value, name) {
   return value === Infinity ? Infinity : integer(0)(value, name);
 }
 
+/** @type {Check} with a fraction */
+function millis(value, name) {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !(number >= 0)) refuse(name, 'a number from 0', value);
+  return number;
+}
+
 /** @type {Check} `pg` takes false for no limit */
 function millisOrFalse(value, name) {
   return value === false ? 0 : integer(0)(value, name);
@@ -91,6 +98,7 @@ module.exports = {
   callable,
   integer,
   limit,
+  millis,
   millisOrFalse,
   oneOf,
   refuse,

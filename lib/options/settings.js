@@ -9,6 +9,7 @@ const {
   callable,
   integer,
   limit,
+  millis,
   millisOrFalse,
   oneOf,
   refuse,
@@ -43,6 +44,7 @@ const {
  * @property {number} max connections
  * @property {number} min
  * @property {number} maxInFlight
+ * @property {number} spreadMillis
  * @property {number} maxWaiting
  * @property {'off' | 'reads' | 'all'} syncGroup
  * @property {'off' | 'reads' | 'all' | undefined} multiplex which statements of clients share connections; undefined: as
@@ -107,6 +109,7 @@ const SETTINGS = {
   max: { check: integer(1, 10000), default: 10 },
   min: { check: integer(0, 10000), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },
+  spreadMillis: { check: millis, default: 0.2 },
   maxWaiting: { check: limit, default: Infinity },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   multiplex: { check: oneOf('off', 'reads', 'all') },

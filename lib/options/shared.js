@@ -10,7 +10,7 @@ const { SETTINGS } = require('./settings');
 
 /** Options of pools, which mean nothing to such clients. */
 const OF_POOLS = (
-  'max min maxInFlight maxWaiting idleTimeoutMillis maxUses maxLifetimeSeconds allowExitOnIdle leakWarningMillis ' +
+  'max min maxInFlight spreadMillis maxWaiting idleTimeoutMillis maxUses maxLifetimeSeconds allowExitOnIdle leakWarningMillis ' +
   'resetQuery replicas catchUpMillis onConnect verify log Client'
 ).split(' ');
 

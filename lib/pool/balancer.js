@@ -3,15 +3,37 @@
 // The policy of a pool: which of the shared connections a query joins, when the load is worth another connection,
 // and which connections are reserved for borrowers, who need one without neighbours. Owned by dispatcher.js.
 
-/** @typedef {import('./member').Member} Member */
+/**
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('./member').Member} Member
+ * @typedef {import('../query').Query} Query
+ */
 
 /** Opening a connection takes about so long: a longer queue is worth another one. */
 const GROWTH_MILLIS = 5;
 
+/**
+ * With fewer in flight idle connections are used first: two or three callers are served faster side by side, since
+ * hardly anything is saved by sending their queries together.
+ */
+const FEW = 4;
+
+/** Waking a backend costs both sides about so long: for what costs more it is worth it. */
+const WAKE_MILLIS = 0.05;
+
+/** @param {Query | Batch} work @returns {boolean} whether it is known to cost less than waking a backend */
+function isTiny(work) {
+  const info = 'members' in work ? undefined : work.info;
+  return info !== undefined && info.averageMillis >= 0 && info.averageMillis <= WAKE_MILLIS;
+}
+
 class Balancer {
   #maxInFlight;
+  #spreadMillis;
   #connections;
   #limits;
+  /** What was chosen last: what comes next in the same tick is best sent along. @type {Member | undefined} */
+  #last = undefined;
 
   /**
    * @param {import('../options').Settings} settings
@@ -20,40 +42,82 @@ class Balancer {
    */
   constructor(settings, connections, limits) {
     this.#maxInFlight = settings.maxInFlight;
+    this.#spreadMillis = settings.spreadMillis;
     this.#connections = connections;
     this.#limits = limits;
   }
 
   /**
-   * An idle connection; else the one that is expected to be done first, unless it runs something slow.
+   * For a query that costs next to nothing a connection in use, while there is little in front of it; else an idle one;
+   * else the one that is expected to be done first. Never one that runs something slow: a query that waits gets the
+   * first connection that is free.
+   * @param {Query | Batch} work
    * @param {number} othersWaiting
    * @returns {Member | undefined} undefined: the query is to wait
    */
-  choose(othersWaiting) {
+  choose(work, othersWaiting) {
     const now = performance.now();
+    const mayJoin = isTiny(work);
+    if (mayJoin && this.#last !== undefined && this.#isHandy(this.#last, now)) return this.#last;
+    const { idle, busy, inFlight } = this.#survey(now);
+    const isWorthWaking =
+      busy === undefined ||
+      !mayJoin ||
+      inFlight < FEW - 1 ||
+      busy.connection.load.unknown > 0 ||
+      busy.connection.load.expectedMillis >= this.#spreadMillis;
+    this.#last = isWorthWaking && idle !== undefined ? idle : busy;
+    if (this.#last !== busy || busy === undefined) return this.#last;
+    const { load } = busy.connection;
+    const { connectingCount, mayGrow } = this.#connections;
+    // A text that was never run may be slow: not behind it while a connection is being opened, or may be.
+    const isDoubtful = load.unknown > 0;
+    if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
+    const isLong = load.expectedMillis > GROWTH_MILLIS;
+    if (isLong && connectingCount === 0 && mayGrow) this.#connections.open();
+    return busy;
+  }
+
+  /** @param {Member} member @param {number} now performance.now() */
+  #isHandy({ state, isSpent, connection }, now) {
+    const { load } = connection;
+    return (
+      state === 'shared' &&
+      load.inFlight >= FEW - 1 &&
+      load.inFlight < this.#maxInFlight &&
+      load.expectedMillis < this.#spreadMillis &&
+      load.unknown === 0 &&
+      !isSpent &&
+      !load.isBlocked(now)
+    );
+  }
+
+  /** @param {number} now performance.now() */
+  #survey(now) {
     /** @type {Member | undefined} */
-    let best;
+    let idle;
+    /** The one that will be done first. @type {Member | undefined} */
+    let busy;
     let leastMillis = Infinity;
+    let inFlight = 0;
     let left = this.#limits.shared;
     for (const member of this.#connections.shared) {
       // The others are for borrowers, and closed unless these want them.
-      if (left-- <= 0 && best !== undefined) break;
+      if (left-- <= 0 && (idle ?? busy) !== undefined) break;
       const { load } = member.connection;
       if (member.state !== 'shared' || member.isSpent) continue;
-      if (load.inFlight === 0) return member;
+      if (load.inFlight === 0) {
+        idle ??= member;
+        if (this.#spreadMillis === 0) break;
+        continue;
+      }
+      inFlight += load.inFlight;
       if (load.inFlight >= this.#maxInFlight || load.expectedMillis >= leastMillis) continue;
-      // Never behind something slow: a query that waits gets the first connection that is free.
       if (load.isBlocked(now)) continue;
-      best = member;
+      busy = member;
       leastMillis = load.expectedMillis;
     }
-    if (best === undefined) return undefined;
-    const { connectingCount, mayGrow } = this.#connections;
-    // A text that was never run may be slow: not behind it while a connection is being opened, or may be.
-    const isDoubtful = best.connection.load.unknown > 0;
-    if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
-    if (leastMillis > GROWTH_MILLIS && connectingCount === 0 && mayGrow) this.#connections.open();
-    return best;
+    return { idle, busy, inFlight };
   }
 
   /** @returns {Member | undefined} a connection that can be lent now */

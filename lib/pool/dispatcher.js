@@ -155,7 +155,7 @@ class Dispatcher {
   /** @param {Query | Batch} work */
   runShared(work) {
     const isNext = this.#queries.length === 0 && !lock.isHeld;
-    const member = isNext ? this.#balancer.choose(this.#waiting.wantedCount) : undefined;
+    const member = isNext ? this.#balancer.choose(work, this.#waiting.wantedCount) : undefined;
     if (member !== undefined) {
       member.submit(work);
       return;
@@ -297,7 +297,7 @@ class Dispatcher {
 
   #serveQueries() {
     for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
-      const member = this.#balancer.choose(this.#waiting.wantedCount - 1);
+      const member = this.#balancer.choose(query, this.#waiting.wantedCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
       const context = member.isWrapped ? this.#contexts.get(query) : undefined;

@@ -298,7 +298,7 @@ describe('The catalog of a database', function () {
     it('once, behind the first two that could share a Sync', async () => {
       const pool = newPool({ max: 1 });
       const own = await untilAsked(pool);
-      await untilShared(pool, () => atOnce(10, (i) => pool.query(READ, [i])));
+      await untilShared(pool, () => atOnce(MANY, (i) => pool.query(READ, [i])));
       const { queries } = await counted(pool, async () => {
         for (let burst = 0; burst < 20; ++burst) await atOnce(10, (i) => pool.query(READ, [i]));
       });

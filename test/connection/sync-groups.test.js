@@ -670,6 +670,14 @@ describe('Sync groups', function () {
     // It takes long enough for a few of them to keep the server busy.
     const LOCKED =
       'select n, (select count(*)::int from generate_series(1, 300)) as c from items where id = $1';
+    /** They wait only where texts alternate: those of one text come one after the other as they are. */
+    const TEXTS = [LOCKED, LOCKED.replace('as c', 'as d')];
+    const alternating = (i) => TEXTS[(i >> 1) % 2];
+
+    async function makeAlternatingKnown(pool) {
+      for (const text of TEXTS) await makeKnown(pool, [text, [1]]);
+      await atOnce(256, (i) => pool.query(alternating(i), [1]));
+    }
 
     /**
      * More reads than are sent at once, on a connection where the first ones wait for a lock.
@@ -693,10 +701,14 @@ describe('Sync groups', function () {
     it('aborted ones have not run, and the others are answered', async () => {
       const pool = await openPool();
       const told = await until('some have waited', async () => {
-        await makeKnown(pool, [LOCKED, [1]]);
+        await makeAlternatingKnown(pool);
         const outcomes = await behindLock(
           (i) =>
-            pool.query({ text: LOCKED, values: [1], ...(i % 2 === 1 && { timeoutMillis: 50 }) }),
+            pool.query({
+              text: alternating(i),
+              values: [1],
+              ...(i % 2 === 1 && { timeoutMillis: 50 }),
+            }),
           () => delay(150),
         );
         const counts = { fulfilled: 0, 'not-run': 0, unknown: 0 };
@@ -713,10 +725,10 @@ describe('Sync groups', function () {
       const name = applicationName();
       const pool = await openPool({ application_name: name });
       await until('some have waited', async () => {
-        await makeKnown(pool, [LOCKED, [1]]);
+        await makeAlternatingKnown(pool);
         let rejected = 0;
-        const ask = () =>
-          pool.query(LOCKED, [1]).catch((error) => {
+        const ask = (i) =>
+          pool.query(alternating(i), [1]).catch((error) => {
             ++rejected;
             throw error;
           });
@@ -733,10 +745,10 @@ describe('Sync groups', function () {
 
     it('and the pool ends, all are answered', async () => {
       const pool = await openPool();
-      await makeKnown(pool, [LOCKED, [1]]);
+      await makeAlternatingKnown(pool);
       let ended;
       const outcomes = await behindLock(
-        () => pool.query(LOCKED, [1]),
+        (i) => pool.query(alternating(i), [1]),
         async () => {
           ended = pool.end();
         },
@@ -747,10 +759,10 @@ describe('Sync groups', function () {
 
     it('writes stay behind them', async () => {
       const pool = await openPool();
-      await makeKnown(pool, [LOCKED, [1]]);
+      await makeAlternatingKnown(pool);
       for (let round = 0; round < 10; ++round) {
         await observer.ask('update conduit_test.items set n = 0');
-        const reads = atOnce(40, () => pool.query(LOCKED, [1]));
+        const reads = atOnce(40, (i) => pool.query(alternating(i), [1]));
         const write = pool.query('update items set n = 1 where id = 1');
         for (const { rows } of await reads) assert.equal(rows[0].n, 0);
         await write;

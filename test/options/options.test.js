@@ -200,6 +200,7 @@ describe('Client', () => {
       max: [...NOT_COUNTS, 0, 10001],
       min: [...NOT_COUNTS, 10001],
       maxInFlight: [...NOT_COUNTS, 0],
+      spreadMillis: [-1, 'soon', NaN, true, {}, []],
       maxWaiting: NOT_COUNTS,
       maxUses: NOT_COUNTS,
       multiplex: ['writes', 'on', true, 1],

@@ -53,6 +53,23 @@ describe('Pool', function () {
       assert.ok(pids.slice(0, 3).includes(pids[3]));
     });
 
+    it('queries known to be cheap wake no more connections than are worth it', async () => {
+      for (const [given, most] of [
+        [{}, 4],
+        [{ spreadMillis: 0 }, 8],
+      ]) {
+        const pool = newPool({ max: 8, ...given });
+        await warm(pool, 8);
+        const used = await until('they are known to be cheap', async () => {
+          for (let i = 0; i < 20; ++i) await pool.query(PID);
+          const pids = await pidsOf(Array.from({ length: 8 }, () => pool.query(PID)));
+          const { size } = new Set(pids);
+          return size <= most ? size : undefined;
+        });
+        assert.ok('spreadMillis' in given ? used === 8 : used <= 4, String(used));
+      }
+    });
+
     it('the pool grows to max for slow statements', async () => {
       const pool = newPool({ max: 10 });
       const sleep = 'select pg_backend_pid() as pid, pg_sleep(0.2)';

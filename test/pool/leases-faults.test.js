@@ -10,7 +10,7 @@ const pg = require('pg');
 const { startDatabase } = require('../../scripts/database');
 const { endAll, newPool } = require('../support/connect');
 const { outcomeOf } = require('../support/outcomes');
-const { Observer, applicationName, until } = require('../support/outside');
+const { Observer, applicationName, seen, until } = require('../support/outside');
 const { ONE, PID } = require('../support/pools');
 const { Proxy } = require('../support/proxy');
 
@@ -122,11 +122,13 @@ describe('A borrowed client that shares connections, when connections are lost:'
     },
     'in a transaction, with a write in flight': async (client, lose, name) => {
       await client.query('begin');
+      // What `commit` meets depends on whether the end of the connection has been seen.
+      const gone = seen(client, 'error');
       const outcome = outcomeOf(client.query(LONG_INSERT));
       await running(name);
       await lose();
       const first = await outcome;
-      await delay(20);
+      await gone;
       return [first, await outcomeOf(client.query('commit'))];
     },
     'pinned, with two statements in flight': async (client, lose, name) => {

@@ -70,7 +70,7 @@ async function makeKnown(pool, ...queries) {
     await run(query);
   }
   await untilShared(pool, () =>
-    Promise.all(queries.flatMap((query) => Array.from({ length: 16 }, () => run(query)))),
+    Promise.all(queries.flatMap((query) => Array.from({ length: 2 * MANY }, () => run(query)))),
   );
 }
 

@@ -69,6 +69,7 @@ expectAssignable<PoolOptions>({
   max: 4,
   min: 1,
   maxInFlight: 100,
+  spreadMillis: 0.5,
   maxWaiting: Infinity,
   syncGroup: 'all',
   multiplex: 'reads',

@@ -1,0 +1,95 @@
+'use strict';
+
+// How many connections of a pool cheap queries wake, and what it gains or costs: a simulation of a server with
+// many cores, which the tests' machine does not have.
+
+const assert = require('node:assert/strict');
+const { mock } = require('node:test');
+const { ConnectionLoad } = require('../../lib/connection/load');
+const { Balancer } = require('../../lib/pool/balancer');
+
+/** What the client's one thread takes, in ms: for a query, and for each backend that it has to wake. */
+const CLIENT_MILLIS = 0.004;
+const WAKE_MILLIS = 0.02;
+
+/**
+ * A closed loop on a server where each connection has a core of its own, of which there are `cores`.
+ * @param {{ callers: number, costMillis: number, spreadMillis: number, cores?: number }} given
+ * @returns {{ perSecond: number, used: number }} connections that were in use on average
+ */
+function simulate({ callers, costMillis, spreadMillis, cores = 16 }) {
+  let now = 0;
+  mock.method(performance, 'now', () => now);
+  const members = Array.from({ length: cores }, () => ({
+    state: 'shared',
+    isSpent: false,
+    connection: { load: new ConnectionLoad() },
+    freeAt: 0,
+  }));
+  const connections = { shared: members, connectingCount: 0, mayGrow: false };
+  const balancer = new Balancer(
+    /** @type {any} */ ({ maxInFlight: 1024, spreadMillis }),
+    /** @type {any} */ (connections),
+    /** @type {any} */ ({ shared: cores }),
+  );
+  /** Answers on their way, in the order of their times. @type {{ at: number, member: any, query: any }[]} */
+  const answers = [];
+  const send = () => {
+    const query = /** @type {any} */ ({ info: { averageMillis: costMillis } });
+    const member = /** @type {any} */ (balancer.choose(query, 0));
+    now += CLIENT_MILLIS + (member.connection.load.inFlight === 0 ? WAKE_MILLIS : 0);
+    member.connection.load.add(query);
+    member.freeAt = Math.max(member.freeAt, now) + costMillis;
+    const answer = { at: member.freeAt, member, query };
+    let place = answers.length;
+    while (place > 0 && answers[place - 1].at > answer.at) --place;
+    answers.splice(place, 0, answer);
+  };
+  let inUse = 0;
+  const total = 4 * callers + 400;
+  for (let i = 0; i < callers; ++i) send();
+  for (let i = 0; i < total; ++i) {
+    const { at, member, query } = /** @type {any} */ (answers.shift());
+    now = Math.max(now, at);
+    member.connection.load.remove(query);
+    member.connection.load.headSince = now;
+    inUse += members.filter(({ connection }) => connection.load.inFlight > 0).length;
+    send();
+  }
+  mock.restoreAll();
+  return { perSecond: (total / now) * 1000, used: inUse / total };
+}
+
+describe('Cheap queries of a pool', function () {
+  this.timeout(30_000);
+
+  afterEach(() => mock.restoreAll());
+
+  describe('on a server with 16 cores, by simulation', () => {
+    for (const costMillis of [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 2]) {
+      for (const callers of [1, 2, 4, 8, 16, 64]) {
+        it(`are answered as fast as by idle connections first: ${callers} of ${costMillis} ms`, () => {
+          const before = simulate({ callers, costMillis, spreadMillis: 0 });
+          const now = simulate({ callers, costMillis, spreadMillis: 0.2 });
+          const ratio = now.perSecond / before.perSecond;
+          assert.ok(ratio > 0.95, `${ratio.toFixed(2)} of ${before.perSecond.toFixed(0)}/s`);
+        });
+      }
+    }
+
+    it('wake one or two backends if they cost 5 us', () => {
+      const { used } = simulate({ callers: 32, costMillis: 0.005, spreadMillis: 0.2 });
+      assert.ok(used < 2, String(used));
+    });
+
+    it('spread over all of them if they cost 2 ms', () => {
+      const { used } = simulate({ callers: 64, costMillis: 2, spreadMillis: 0.2 });
+      assert.ok(used > 15, String(used));
+    });
+
+    it('spread over all of them with spreadMillis: 0', () => {
+      const { used } = simulate({ callers: 64, costMillis: 0.05, spreadMillis: 0 });
+      assert.ok(used > 4, String(used));
+    });
+  });
+});
