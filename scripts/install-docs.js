@@ -38,10 +38,14 @@ const PARTS = {
 (Until the package is published, [build this file in a checkout](#install). It takes less than a minute.)`,
     after: inPlaceOfPg(FROM_REGISTRY),
   },
-  overrides: {
-    before: `${inPlaceOfAllPg(FROM_FILE)}
+  'in the place of pg, for tools': {
+    before: `${inPlaceOfPg(FROM_FILE)}
 
 (The package is not published yet: [getting started](getting-started.md#install) shows how to build this file in a checkout.)`,
+    after: inPlaceOfPg(FROM_REGISTRY),
+  },
+  overrides: {
+    before: inPlaceOfAllPg(FROM_FILE),
     after: inPlaceOfAllPg(FROM_REGISTRY),
   },
   status: {

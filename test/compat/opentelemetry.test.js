@@ -1,8 +1,7 @@
 'use strict';
 
 // OpenTelemetry's instrumentation of `pg`: the spans of an application's requests and queries. It
-// looks at the version of what is loaded, which is ours (docs/compatibility.md), and must be
-// loaded before `pg` is: so it runs in a process of its own, traced.js.
+// must be loaded before `pg` is: so it runs in a process of its own, traced.js.
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');

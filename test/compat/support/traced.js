@@ -13,23 +13,11 @@ const {
   SimpleSpanProcessor,
 } = require('@opentelemetry/sdk-trace-node');
 
-/** As docs/compatibility.md tells: the version that it asks for is that of `pg`. */
-class Instrumentation extends PgInstrumentation {
-  init() {
-    const modules = super.init();
-    for (const each of modules) {
-      each.supportedVersions = ['*'];
-      for (const file of each.files) file.supportedVersions = ['*'];
-    }
-    return modules;
-  }
-}
-
 const [, , options, many, way] = process.argv;
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 provider.register();
-const instrumentation = new Instrumentation(JSON.parse(options));
+const instrumentation = new PgInstrumentation(JSON.parse(options));
 instrumentation.setTracerProvider(provider);
 
 const text = 'select $1::int as i, current_query() as text';
