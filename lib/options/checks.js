@@ -44,11 +44,6 @@ function limit(value, name) {
   return value === Infinity ? Infinity : integer(0)(value, name);
 }
 
-/** @type {Check} `pg` takes false for no limit */
-function millisOrFalse(value, name) {
-  return value === false ? 0 : integer(0)(value, name);
-}
-
 /** @type {Check} */
 function boolean(value, name) {
   if (typeof value !== 'boolean') refuse(name, 'true or false', value);
@@ -91,7 +86,6 @@ module.exports = {
   callable,
   integer,
   limit,
-  millisOrFalse,
   oneOf,
   refuse,
   string,

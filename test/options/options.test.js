@@ -186,39 +186,39 @@ describe('Client', () => {
       });
     });
 
-    const NOT_COUNTS = [-1, 1.5, 'soon', NaN, true, {}, [], '', '5s', -Infinity];
+    const NO_NUMBERS = ['soon', '5s', true, {}, [], -Infinity];
+    const NOT_COUNTS = [...NO_NUMBERS, -1, 1.5, NaN, ''];
     const NOT_FLAGS = ['true', 1, 0, {}, []];
     const NOT_STRINGS = [5n, true, {}, [], Symbol('s'), () => 'x', 'a\0b'];
+    // What pg takes of its own options is in like-pg-options.test.js.
     const WRONG = {
-      connectionTimeoutMillis: [...NOT_COUNTS, Infinity, 2 ** 31],
-      idleTimeoutMillis: [...NOT_COUNTS, Infinity],
-      maxLifetimeSeconds: NOT_COUNTS,
+      connectionTimeoutMillis: [...NO_NUMBERS, -1],
+      idleTimeoutMillis: NO_NUMBERS.slice(0, -1),
+      maxLifetimeSeconds: NO_NUMBERS.slice(0, -1),
       statementCacheSize: [...NOT_COUNTS, 100001],
       statementCacheBytes: NOT_COUNTS,
       statementMaxAgeSeconds: NOT_COUNTS,
       prepareThreshold: [...NOT_COUNTS, 0],
-      max: [...NOT_COUNTS, 0, 10001],
-      min: [...NOT_COUNTS, 10001],
+      max: [...NO_NUMBERS, -1],
+      min: NO_NUMBERS.slice(0, -1),
       maxInFlight: [...NOT_COUNTS, 0],
       maxWaiting: NOT_COUNTS,
-      maxUses: NOT_COUNTS,
+      maxUses: NO_NUMBERS.slice(0, -1),
       multiplex: ['writes', 'on', true, 1],
       prepare: NOT_FLAGS,
-      allowExitOnIdle: NOT_FLAGS,
-      keepAlive: NOT_FLAGS,
-      keepAliveInitialDelayMillis: NOT_COUNTS,
+      keepAliveInitialDelayMillis: NO_NUMBERS.slice(0, -1),
       int8: ['text', 'BigInt', 8, true, {}],
       types: [5, 'text', {}, { getTypeParser: 5 }],
-      statement_timeout: NOT_COUNTS,
-      lock_timeout: NOT_COUNTS,
-      idle_in_transaction_session_timeout: NOT_COUNTS,
-      port: [0, 65536, -1, 1.5, 'five', true, {}, '5432,x', Symbol('s')],
+      statement_timeout: [...NO_NUMBERS, -1, Infinity],
+      lock_timeout: [...NO_NUMBERS, -1, Infinity],
+      idle_in_transaction_session_timeout: [...NO_NUMBERS, -1, Infinity],
+      query_timeout: [...NO_NUMBERS, -1],
+      port: [65536, -1, 'five', true, {}, '5432,x', Symbol('s')],
       host: NOT_STRINGS,
       user: NOT_STRINGS,
       database: NOT_STRINGS,
       application_name: NOT_STRINGS,
       password: [5n, true, {}, [], Symbol('s'), 'a\0b'],
-      client_encoding: ['LATIN1', 5, {}, 'utf'],
       ssl: ['always', 5, [1], { ca: 'x' }, { rejectUnauthorized: false, key: 'x' }],
       connectionString: [5, true, {}, [], Symbol('s')],
     };
