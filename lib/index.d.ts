@@ -831,15 +831,15 @@ export class Client extends EventEmitter {
    */
   readonly processID: number;
   /** Name of the role that it connects as. */
-  readonly user: string | undefined;
+  user: string | undefined;
   /** Name of the database. */
-  readonly database: string | undefined;
+  database: string | undefined;
   /** As given; several hosts are separated by commas. */
-  readonly host: string;
+  host: string;
   /** The first port. */
-  readonly port: number;
+  port: number;
   /** The password, or the password function until it was called. */
-  readonly password: string | ((...args: any[]) => unknown) | null;
+  password: string | ((...args: any[]) => unknown) | null;
   /** Whether the connection is encrypted. */
   readonly ssl: boolean;
   /** The parameters of the connection, as in `pg`. The password is not enumerable. */

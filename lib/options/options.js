@@ -133,10 +133,11 @@ function isMissing(value) {
 
 /**
  * @param {string | Record<string, any> | null | undefined} config
+ * @param {Record<string, any>} [changes] go before all that is in it
  * @returns {Settings}
  * @throws {OptionError}
  */
-function parseOptions(config) {
+function parseOptions(config, changes) {
   config ||= {};
   if (config instanceof URL) config = config.href;
   if (typeof config === 'string') config = { connectionString: config };
@@ -150,7 +151,7 @@ function parseOptions(config) {
     : parseConnectionString(string(connectionString, 'connectionString'));
   for (const name of Object.keys(fromText)) fromText[name] = fromUrl(name, fromText[name]);
   // As in `pg`: what stands in the URL wins.
-  const options = { ...given, ...fromText };
+  const options = { ...given, ...fromText, ...changes };
   addEnvironment(options);
   addOwnEnvironment(options);
   addDefaults(options);
