@@ -280,7 +280,7 @@ function take(name, value, target) {
       throw new OptionError(`option "${name}" is not supported: ${IMPOSSIBLE[name]}`);
     }
   } else if (!KNOWN.has(name)) {
-    warnOfUnknown(name, TAKEN);
+    warnOfUnknown(name, TAKEN, target.options);
   } else if (value === '' && name !== 'ssl') {
     // Counts as left out, as with libpq and `pg`.
   } else if (Object.hasOwn(SPECIAL, name)) {

@@ -93,29 +93,56 @@ describe('Client', () => {
         namedParams: 'namedParameters',
         max_lifetime: 'maxLifetimeSeconds',
         url: 'connectionString',
-        schema: "options: '-c search_path=…'",
-        dialect: undefined,
-        toString: undefined,
-        constructor: undefined,
-        hasOwnProperty: undefined,
+        search_path: "options: '-c search_path=…'",
       };
-      const given = Object.fromEntries(Object.keys(meant).map((name) => [name, '1']));
-      const warnings = await warningsOf(async () => {
-        const client = await newClient(given);
-        assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }]);
-        new Client({ schema: 2, ...given });
+      const names = Object.keys(meant);
+      const warnings = await warningsOf(() => {
+        for (const name of [...names, ...names]) new Client({ [name]: '1' });
       });
       assert.deepEqual(
         warnings.map(({ message }) => message),
         Object.entries(meant).map(
-          ([name, known]) =>
-            `unknown option "${name}"` + (known ? `. Did you mean "${known}"?` : ''),
+          ([name, known]) => `unknown option "${name}". Did you mean "${known}"?`,
         ),
       );
       for (const { name, code } of warnings) {
         assert.equal(name, 'UnknownOptionWarning');
         assert.equal(code, 'PG_CONDUIT_UNKNOWN_OPTION');
       }
+    });
+
+    it('of tools are quiet, and so is what is given under its right name, too', async () => {
+      const url = 'postgresql://user@host/database';
+      const given = [
+        // Prisma
+        `${url}?schema=public&connection_limit=5&pool_timeout=2&pgbouncer=true&socket_timeout=3&sslaccept=strict`,
+        // Keyv
+        {
+          uri: url,
+          connectionString: url,
+          table: 'keyv',
+          keySize: 255,
+          schema: 'public',
+          dialect: 'postgres',
+        },
+        { namespace: 'n', iterationLimit: 10, useUnloggedTable: true, ttl: 1 },
+        // casbin, TypeORM
+        { migrate: true, tableName: 'rules', type: 'postgres', entities: [], synchronize: false },
+        // LoopBack
+        {
+          name: 'db',
+          connector: 'postgresql',
+          url,
+          connectionString: url,
+          lazyConnect: false,
+          debug: 1,
+        },
+        { hostname: 'host', host: 'host', username: 'user', user: 'user', defaultIdSort: false },
+        { client: 'pg', pool: { max: 5 }, connectionName: 'x', connectionLimit: 5, queryMode: 1 },
+        { toString: 1, constructor: 1, hasOwnProperty: 1 },
+      ];
+      const warnings = await warningsOf(() => given.forEach((one) => new Client(one)));
+      assert.deepEqual(warnings, []);
     });
 
     it('of pg are accepted, also those without an effect', async () => {
