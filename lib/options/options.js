@@ -12,7 +12,7 @@ const { boolean, integer, oneOf, refuse, string } = require('./checks');
 const { parseConnectionString } = require('./connection-string');
 const { changedDefaults } = require('./defaults');
 const { SETTINGS } = require('./settings');
-const { NO_VERIFY, applyTls } = require('./tls');
+const { NO_VERIFY, VERIFIED_BY_PG, applyTls } = require('./tls');
 const { warnOfUnknown } = require('./unknown');
 
 /**
@@ -32,6 +32,9 @@ const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
 
 /** Options of `pg` that change nothing here: checked and ignored. @type {Record<string, Check>} */
 const WITHOUT_EFFECT = { pipeline: flag, binary: flag };
+
+/** Values of PGSSLMODE that tls.js reads. */
+const AS_IN_PG = [NO_VERIFY, ...VERIFIED_BY_PG];
 
 const keepAliveDelay = number({ infinite: 0, low: 0 });
 
@@ -215,8 +218,8 @@ function addEnvironment(options) {
   }
   for (const [keyword, variable] of libpqVariables) {
     const value = process.env[variable];
-    // tls.js reads what only `pg` knows.
-    if (!value || value === seen[keyword] || value === NO_VERIFY) continue;
+    // tls.js reads what `pg` has its own meaning for.
+    if (!value || value === seen[keyword] || AS_IN_PG.includes(value)) continue;
     const names = keyword === 'dbname' ? ['database', keyword] : [keyword];
     // `ssl` says whether there is to be TLS; an object, what it is made of too.
     const isInSsl = typeof options.ssl === 'object' && keyword.startsWith('ssl');
