@@ -14,9 +14,10 @@ const { queueOf } = require('./query-queue');
 /** By PQTransactionStatusType. @type {Record<number, string>} */
 const TRANSACTION_STATUS = { 0: 'I', 2: 'T', 3: 'E' };
 
-/** What may be changed until a client connects, and where: as in `pg` these two do not count here. */
+/** What may be assigned to a client until it connects. */
 const ON_CLIENTS = ['host', 'port', 'password'];
-const WITHOUT_EFFECT = ['user', 'database'];
+/** As in `pg`. */
+const WITHOUT_EFFECT = ['user', 'database', 'ssl'];
 const IN_PARAMETERS = /** @type {const} */ ([
   ...['user', 'database', 'application_name', 'fallback_application_name', 'options'],
   ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
@@ -67,7 +68,7 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
   const getters = {
     connectionParameters: (client) => shownOf(client).parameters,
     queryQueue: (client) => queueOf(client),
-    ssl: (client) => connectionOf(client).isEncrypted,
+    pipeline: () => false,
     _connecting: (client) => connectionOf(client).state === 'connecting',
     _connected: (client) => ['ready', 'ending', 'closed'].includes(connectionOf(client).state),
     _ending: (client) => ['ending', 'closed'].includes(connectionOf(client).state),
@@ -87,6 +88,7 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
   for (const name of [...ON_CLIENTS, ...WITHOUT_EFFECT]) {
     Object.defineProperty(prototype, name, {
       get() {
+        if (name === 'ssl') return connectionOf(this).isEncrypted;
         const { assigned, initial, parameters } = shownOf(this);
         if (name in assigned) return assigned[name];
         return name === 'password' ? parameters.password : initial[name];
@@ -97,6 +99,10 @@ function defineClientProperties(prototype, connectionOf, settingsOf) {
       enumerable: false,
       configurable: true,
     });
+  }
+  // Of the client of `pg-native`; they are in the types of `pg`.
+  for (const name of ['pauseDrain', 'resumeDrain']) {
+    Object.defineProperty(prototype, name, { value() {}, writable: true, configurable: true });
   }
   Object.defineProperty(prototype, 'getTransactionStatus', {
     /**

@@ -21,7 +21,7 @@ expectType<void>(
 );
 expectType<void>(client.connect((error) => expectType<Error | null>(error)));
 expectType<Promise<void>>(client.end());
-expectType<void>(client.end((error) => expectType<Error | null | undefined>(error)));
+expectType<void>(client.end((error) => expectType<Error>(error)));
 
 expectType<number>(client.processID);
 expectType<string | undefined>(client.user);

@@ -65,11 +65,11 @@ for (const db of [client, pool, lent] as Queryable[]) {
   // Callbacks
   expectType<void>(
     db.query<World>('select 1', (error, result) => {
-      expectType<Error | null>(error);
+      expectType<Error>(error);
       expectType<Result<World>>(result);
     }),
   );
-  expectType<void>(db.query('select $1', [1], (error) => expectType<Error | null>(error)));
+  expectType<void>(db.query('select $1', [1], (error) => expectType<Error>(error)));
   expectType<void>(db.query<World>(config, (_error, result) => expectType<Result<World>>(result)));
   expectType<void>(db.query(config, [1], () => {}));
   expectType<void>(
