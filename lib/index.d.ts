@@ -23,6 +23,9 @@ import { ConnectionOptions } from 'node:tls';
 /** How a `bigint` (int8) column is returned. */
 export type Int8Mode = 'string' | 'number' | 'bigint';
 
+/** See {@link ClientOptions.rowKeys}. */
+export type RowKeys = 'camel' | false | ((name: string) => string);
+
 /**
  * Keywords that are passed to libpq. Their meanings and defaults, including environment variables
  * (`PGHOST`, `PGSSLMODE`, …), the password file and the service file, are those of the
@@ -224,6 +227,12 @@ export interface ClientOptions extends LibpqOptions {
    */
   namedParameters?: boolean | undefined;
   /**
+   * Under which keys rows have their columns: `'camel'` (`user_id` becomes `userId`), or a function of the column's name,
+   * which is called once for each shape of a result, not for each row. Names in `fields`, rows in arrays, keys inside of
+   * JSON and submittables such as pg-cursor are as they were. Default: false, the names of the columns.
+   */
+  rowKeys?: RowKeys | undefined;
+  /**
    * Errors of queries have the text of the query, as it was sent, in `query`; never the values. Default: false, as in
    * `pg`.
    */
@@ -408,6 +417,8 @@ export interface QueryConfig<Values = any> {
   rowMode?: 'array' | null | undefined;
   /** Type parsers for this query only. */
   types?: TypeSource | undefined;
+  /** The keys of the rows of this query. Default: those of the client or pool. See {@link ClientOptions.rowKeys}. */
+  rowKeys?: RowKeys | null | undefined;
   /** Whether this query may be prepared. Default: that of the client or pool. */
   prepare?: boolean | undefined;
   /** Whether the query may share a Sync on a pool. Default: that of the pool. */

@@ -104,8 +104,9 @@ function number({ minimum = 0, maximum = MAX_INTEGER, empty = 0, infinite, low, 
   };
 }
 
-/** @type {Check} anything, by its truth */
+/** @type {Check} anything that there may be in a configuration, by its truth */
 function flag(value, name) {
+  if (typeof value === 'symbol') refuse(name, 'true or false', value);
   const taken = Boolean(value);
   if (typeof value !== 'boolean') {
     warnOfValue(name, value, `it counts as ${taken}, as in pg; give true or false`);
@@ -139,6 +140,7 @@ function serverMillis(value, name) {
 function numberElse(standard) {
   const check = number({ round: Math.floor });
   return (value, name) => {
+    if (typeof value === 'symbol') refuse(name, 'a number', value);
     const given = value === '' || typeof value === 'boolean' ? NaN : Number(value);
     if (Number.isFinite(given)) return check(given, name);
     warnOfValue(name, value, `it counts as ${standard}`);

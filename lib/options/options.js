@@ -82,6 +82,7 @@ const SPECIAL = {
     if (millis > 0) conninfo.keepalives_idle = String(Math.max(1, Math.round(millis / 1000)));
   },
   client_encoding(value) {
+    if (typeof value === 'symbol') refuse('client_encoding', 'a string', value);
     // It has no effect in `pg` either, which asks for UTF-8, too.
     if (/^(?:utf-?8|unicode|auto)$/i.test(String(value))) return;
     warnOfValue('client_encoding', value, 'it counts as UTF8, and the server converts');

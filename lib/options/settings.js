@@ -3,7 +3,7 @@
 // The driver's own settings, those that are no keywords of libpq: what a client and a pool are given to work with, and
 // for each option that becomes one its check and its default. Read by options.js; a new option begins here.
 
-const { types } = require('../rows');
+const { isRowKeys, types } = require('../rows');
 const { flag, idleLimit, number, numberElse, timeLimit, unlessFalsy } = require('./as-in-pg');
 const {
   boolean,
@@ -33,6 +33,7 @@ const {
  * @property {import('../rows').FetchedTypes | undefined} fetchedTypes those of fetchTypes
  * @property {number} scramMaxIterations 0: no limit
  * @property {boolean} namedParameters
+ * @property {'camel' | false | ((name: string) => string)} [rowKeys]
  * @property {boolean} queryInErrors
  * @property {boolean} prepare
  * @property {number} prepareThreshold
@@ -76,6 +77,12 @@ const DISCARD_ALL = 'DISCARD ALL';
 /** @type {Check} 0 means no limit, as `maxUses: 0` does in `pg` */
 const orNever = (value, name) => limit(value, name) || Infinity;
 
+/** @type {Check} */
+const rowKeys = (value, name) => {
+  if (!isRowKeys(value)) refuse(name, "'camel', a function of a column's name, or false", value);
+  return value;
+};
+
 /** @param {Parameters<typeof number>[0]} meaning */
 const connections = (meaning) => number({ maximum: 10000, infinite: 10000, ...meaning });
 
@@ -108,6 +115,7 @@ const SETTINGS = {
   fetchTypes: { check: boolean, default: false },
   scramMaxIterations: { check: numberElse(100000), default: 100000 },
   namedParameters: { check: boolean, default: false },
+  rowKeys: { check: rowKeys },
   queryInErrors: { check: boolean, default: false },
   prepare: { check: boolean, default: true },
   prepareThreshold: { check: integer(1), default: 2 },

@@ -143,6 +143,7 @@ class Pool extends Streamable {
         'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
         'else pg_current_wal_insert_lsn() end::text as position',
       types: ownTypes,
+      rowKeys: false,
     });
     return rows[0].position;
   }
