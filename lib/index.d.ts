@@ -487,6 +487,14 @@ export class Result<Row = any> {
   rowAsArray: boolean;
 }
 
+/** What {@link Pool.describe} resolves to. */
+export interface Description {
+  /** A type for each `$n`, in order. */
+  parameters: { dataTypeID: number }[];
+  /** The columns; none if the statement returns no rows. */
+  fields: Field[];
+}
+
 /** {@link Result}, under its name in `@types/pg`. */
 export type QueryResult<Row = any> = Result<Row>;
 
@@ -908,6 +916,9 @@ export class Client extends EventEmitter {
     options?: CursorOptions | null,
   ): Cursor<Row>;
 
+  /** As {@link Pool.describe}, in the session of this client. */
+  describe(text: string | QueryConfig): Promise<Description>;
+
   /**
    * Cancels what the server is running for this client. That query rejects with 57014, unless it has finished before.
    * Resolves when the cancel request can no longer hit another query; queries sent in the meantime wait. Rejects with a
@@ -1197,6 +1208,12 @@ export class Pool extends EventEmitter {
    * is this pool itself. Queries of this pool never go there, whatever their text.
    */
   readonly read: Pool;
+
+  /**
+   * The types of the parameters and columns of one statement, which is not executed: the server parses it, and looks up
+   * its tables. Values are not used. Rejects as {@link Queryable.query} does, always with the outcome `'not-run'`.
+   */
+  describe(text: string | QueryConfig): Promise<Description>;
 
   /**
    * The current position of the server's write-ahead log, as an LSN. Call it after a write is committed, and pass the

@@ -63,6 +63,8 @@ class Query extends Work {
   pace = 'unknown';
   /** Whether its rows are passed on as they come. */
   isStreamed = false;
+  /** Whether only its types are asked for: its text must never be executed. */
+  isDescription = false;
   /** Whether it was made by copyFrom(), copyRows() or copyTo(). */
   isCopy = false;
   /** Whether its output is read as it comes, by a reader who may not want the rest. */

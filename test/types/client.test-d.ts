@@ -5,6 +5,7 @@ import {
   Client,
   ConnectionError,
   types,
+  type Description,
   type NoticeMessage,
   type NotificationMessage,
   type TypeParser,
@@ -77,3 +78,4 @@ class Traced extends Client {
   }
 }
 expectAssignable<Client>(new Traced());
+expectType<Promise<Description>>(client.describe('select $1::int as one'));
