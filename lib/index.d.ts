@@ -1741,6 +1741,7 @@ export interface MessageConfig {
 }
 /** An emitter of errors of clients, as in `@types/pg`. */
 export class Events extends EventEmitter {
+  /** @hidden as in Node.js */
   on(event: 'error', listener: Callback<[error: Error, client: Client]>): this;
 }
 /** This package: in `pg` a second driver has this name. */
