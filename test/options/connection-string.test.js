@@ -270,7 +270,12 @@ describe('the target of a connection', () => {
       PGSSLROOTCERT: '/ca.pem',
     };
     try {
-      assert.deepEqual(seen(), { host: 'envhost', port: '7', dbname: 'db', sslmode: 'verify-full' });
+      assert.deepEqual(seen(), {
+        host: 'envhost',
+        port: '7',
+        dbname: 'db',
+        sslmode: 'verify-full',
+      });
       assert.equal(parseOptions({ ssl: false }).conninfo.sslmode, 'disable');
       const { sslmode, sslrootcert } = parseOptions({ ssl: true }).conninfo;
       assert.deepEqual([sslmode, sslrootcert], ['verify-full', '/ca.pem']);
