@@ -2,7 +2,7 @@
 // generates docs/api from them: the comments are the API reference.
 
 /**
- * Start with {@link Pool} and {@link PoolOptions}. A {@link Client} is a single connection. Both run queries
+ * Start with {@link Pool} and {@link PoolConfig}. A {@link Client} is a single connection. Both run queries
  * ({@link Queryable}), transactions ({@link Transactional}), streams and COPY ({@link Streamable}). A query is a
  * text with values, or a {@link QueryConfig}, and resolves to a {@link Result}. Every error is a {@link ConduitError}
  * with a {@link ConduitError.code} and an {@link ConduitError.outcome}.
@@ -15,12 +15,16 @@
 /// <reference types="node" />
 
 import { EventEmitter } from 'node:events';
-import { Readable, Writable } from 'node:stream';
+import { Duplex, Readable, Writable } from 'node:stream';
+import { ConnectionOptions } from 'node:tls';
 
 // --- Options --------------------------------------------------------------------
 
 /** How a `bigint` (int8) column is returned. */
 export type Int8Mode = 'string' | 'number' | 'bigint';
+
+/** See {@link ClientOptions.rowKeys}. */
+export type RowKeys = 'camel' | false | ((name: string) => string);
 
 /**
  * Keywords that are passed to libpq. Their meanings and defaults, including environment variables
@@ -159,9 +163,9 @@ export interface ClientOptions extends LibpqOptions {
    * {@link LibpqOptions.sslmode} disagrees, the stricter setting wins. Default of libpq: `prefer`, which encrypts
    * if the server supports it and verifies nothing.
    */
-  ssl?: boolean | TlsMode | TlsOptions | undefined;
-  /** Only UTF-8 is possible: the server converts. */
-  client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8' | 'unicode' | 'auto' | '' | undefined;
+  ssl?: boolean | TlsMode | TlsOptions | ConnectionOptions | undefined;
+  /** As in `pg`, it is always UTF-8: the server converts. */
+  client_encoding?: string | undefined;
   /** TCP keepalives. Default of libpq: on. */
   keepAlive?: boolean | undefined;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
@@ -223,6 +227,12 @@ export interface ClientOptions extends LibpqOptions {
    */
   namedParameters?: boolean | undefined;
   /**
+   * Under which keys rows have their columns: `'camel'` (`user_id` becomes `userId`), or a function of the column's name,
+   * which is called once for each shape of a result, not for each row. Names in `fields`, rows in arrays, keys inside of
+   * JSON and submittables such as pg-cursor are as they were. Default: false, the names of the columns.
+   */
+  rowKeys?: RowKeys | undefined;
+  /**
    * Errors of queries have the text of the query, as it was sent, in `query`; never the values. Default: false, as in
    * `pg`.
    */
@@ -248,7 +258,7 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * Whether the client shares connections with the other clients of this process that have equal settings. `'reads'`: it
    * holds no connection while its statements only read and give the same answer in every session; any other statement
-   * gets an exclusive connection. `'all'`: see {@link PoolOptions.multiplex}. For tools that have a pool of their own, such
+   * gets an exclusive connection. `'all'`: see {@link PoolConfig.multiplex}. For tools that have a pool of their own, such
    * as knex. See docs/pooling-and-pipelining.md, "Clients of tools with pools of their own". Default: the environment
    * variable `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'off'`.
    */
@@ -296,7 +306,7 @@ export interface ConnectionParameters {
 export type SyncGroupMode = 'off' | 'reads' | 'all';
 
 /** Options of `new Pool()`. */
-export interface PoolOptions extends ClientOptions {
+export interface PoolConfig extends ClientOptions {
   /** Maximum number of connections. Default: 10. */
   max?: number | undefined;
   /** Used if `max` is not given. */
@@ -307,7 +317,7 @@ export interface PoolOptions extends ClientOptions {
    * Where {@link Pool.read} connects: a connection string, or options that differ from those of the pool.
    * Unless it says otherwise, standbys are preferred and used in random order.
    */
-  replicas?: string | PoolOptions | undefined;
+  replicas?: string | PoolConfig | undefined;
   /**
    * Milliseconds that a read with {@link QueryConfig.after} waits for a standby before it goes to the
    * primary. Default: 1000.
@@ -374,6 +384,16 @@ export interface PoolOptions extends ClientOptions {
   resetQuery?: string | undefined;
 }
 
+/** {@link Pool.options}: what a pool was made with. */
+export interface PoolOptions extends PoolConfig {
+  max: number;
+  min: number;
+  maxUses: number;
+  allowExitOnIdle: boolean;
+  maxLifetimeSeconds: number;
+  idleTimeoutMillis: number | null;
+}
+
 // --- Queries and results -----------------------------------------------------------
 
 /** Values for `:name`; see {@link ClientOptions.namedParameters}. */
@@ -402,6 +422,8 @@ export interface QueryConfig<Values = any> {
   rowMode?: 'array' | null | undefined;
   /** Type parsers for this query only. */
   types?: TypeSource | undefined;
+  /** The keys of the rows of this query. Default: those of the client or pool. See {@link ClientOptions.rowKeys}. */
+  rowKeys?: RowKeys | null | undefined;
   /** Whether this query may be prepared. Default: that of the client or pool. */
   prepare?: boolean | undefined;
   /** Whether the query may share a Sync on a pool. Default: that of the pool. */
@@ -470,6 +492,14 @@ export class Result<Row = any> {
   rowAsArray: boolean;
 }
 
+/** What {@link Pool.describe} resolves to. */
+export interface Description {
+  /** A type for each `$n`, in order. */
+  parameters: { dataTypeID: number }[];
+  /** The columns; none if the statement returns no rows. */
+  fields: Field[];
+}
+
 /** {@link Result}, under its name in `@types/pg`. */
 export type QueryResult<Row = any> = Result<Row>;
 
@@ -482,8 +512,8 @@ export interface QueryArrayResult<Row extends any[] = any[]> extends Result<Row>
  */
 export type Callback<Args extends readonly unknown[]> = { call(...args: Args): void }['call'];
 
-/** A callback in Node's style: with an error, `result` is undefined. */
-export type QueryCallback<R = Result> = Callback<[error: Error | null, result: R]>;
+/** A callback in Node's style: `error` is null, or `result` is undefined. Declared as in `@types/pg`. */
+export type QueryCallback<R = Result> = Callback<[error: Error, result: R]>;
 
 /** What runs queries: a {@link Client}, a {@link PoolClient}, a {@link Transaction} or a {@link Pool}. */
 export interface Queryable {
@@ -836,17 +866,21 @@ export class Client extends EventEmitter {
    */
   readonly processID: number;
   /** Name of the role that it connects as. */
-  readonly user: string | undefined;
+  user: string | undefined;
   /** Name of the database. */
-  readonly database: string | undefined;
+  database: string | undefined;
   /** As given; several hosts are separated by commas. */
-  readonly host: string;
+  host: string;
   /** The first port. */
-  readonly port: number;
-  /** The password, or the password function until it was called. */
-  readonly password: string | ((...args: any[]) => unknown) | null;
-  /** Whether the connection is encrypted. */
-  readonly ssl: boolean;
+  port: number;
+  /**
+   * The password, or the password function. What is assigned counts when the client connects, as for `host` and `port`.
+   */
+  password?: any;
+  /** Whether the connection is encrypted. Assigning it has no effect: see {@link ClientOptions.ssl}. */
+  ssl: boolean;
+  /** False. All clients pipeline. */
+  readonly pipeline: boolean;
   /** The parameters of the connection, as in `pg`. The password is not enumerable. */
   readonly connectionParameters: ConnectionParameters;
   /** Emits the parameters of the server. */
@@ -887,6 +921,9 @@ export class Client extends EventEmitter {
     options?: CursorOptions | null,
   ): Cursor<Row>;
 
+  /** As {@link Pool.describe}, in the session of this client. */
+  describe(text: string | QueryConfig): Promise<Description>;
+
   /**
    * Cancels what the server is running for this client. That query rejects with 57014, unless it has finished before.
    * Resolves when the cancel request can no longer hit another query; queries sent in the meantime wait. Rejects with a
@@ -896,7 +933,7 @@ export class Client extends EventEmitter {
 
   /** Finishes what is in flight, then closes the connection. */
   end(): Promise<void>;
-  end(callback: Callback<[error?: Error | null]>): void;
+  end(callback: Callback<[error: Error]>): void;
 
   /** The same as {@link Client.end}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -914,6 +951,11 @@ export class Client extends EventEmitter {
   escapeIdentifier(text: string): string;
   /** See {@link escapeLiteral}. */
   escapeLiteral(text: string): string;
+
+  /** No effect; for programs that were compiled with `@types/pg`. */
+  pauseDrain(): void;
+  /** No effect; for programs that were compiled with `@types/pg`. */
+  resumeDrain(): void;
 
   /** The connection keeps the process alive. This is the default. */
   ref(): void;
@@ -1007,19 +1049,19 @@ export interface Subscription {
 
 /** Events of a {@link Pool}, with the arguments of their listeners. */
 export interface PoolEvents {
-  /** A connection was opened. */
-  connect: [client: Client];
+  /** A connection was opened. Its client has no `release()` until it is checked out, and is declared as in `@types/pg`. */
+  connect: [client: PoolClient];
   /** A client was checked out by {@link Pool.connect}. */
   acquire: [client: PoolClient];
-  /** A client was released. */
-  release: [error: Error | boolean | undefined, client: PoolClient];
+  /** A client was released, with this argument: undefined, true or an error. Declared as in `@types/pg`. */
+  release: [error: Error, client: PoolClient];
   /** A connection was closed. */
-  remove: [client: Client];
+  remove: [client: PoolClient];
   /**
    * A connection was lost, and its queries have been rejected. Without a listener the event is ignored. For the
    * connection of {@link Pool.listen}, it also reports each reason why reconnecting fails, once.
    */
-  error: [error: ConnectionError | DatabaseError, client: Client];
+  error: [error: ConnectionError | DatabaseError, client: PoolClient];
 }
 
 /** Counters of a pool, or of one of its connections. */
@@ -1101,17 +1143,14 @@ export interface Pool extends Queryable, Transactional, Streamable {}
  * ```
  */
 export class Pool extends EventEmitter {
-  constructor(config?: string | PoolOptions | null, ClientClass?: new (config?: any) => Client);
+  constructor(config?: string | PoolConfig | null, ClientClass?: new (config?: any) => Client);
 
-  /** The options that were given, and the defaults of pg-pool. Secrets are not enumerable. */
-  readonly options: PoolOptions & {
-    max: number;
-    min: number;
-    maxUses: number;
-    allowExitOnIdle: boolean;
-    maxLifetimeSeconds: number;
-    idleTimeoutMillis: number;
-  };
+  /**
+   * The options that were given, and the defaults of pg-pool. Secrets are not enumerable. What is assigned to its
+   * properties counts for what comes: a password for new connections, `max` at once. Another host, database or user is
+   * refused with an {@link OptionError}.
+   */
+  options: PoolOptions;
   /** Whether {@link Pool.end} has finished. */
   readonly ended: boolean;
   /** Connections that are older than `maxLifetimeSeconds` and not closed yet. */
@@ -1148,7 +1187,7 @@ export class Pool extends EventEmitter {
    * Calls the handler for each notification on a channel, in the order in which the server sends them.
    * All channels share one connection, in addition to those of the pool. If it is lost, it is opened again as
    * long as there are subscriptions; see {@link ListenOptions.onGap}. It keeps the process alive, except with
-   * {@link PoolOptions.allowExitOnIdle}. What a handler throws is an uncaught exception.
+   * {@link PoolConfig.allowExitOnIdle}. What a handler throws is an uncaught exception.
    *
    * Resolves when the server is listening. Rejects with a {@link ParameterError}, a {@link PoolError}, a
    * {@link StatementRefusedError} behind a pooler that delivers no notifications, or as {@link Client.connect} does. If
@@ -1174,6 +1213,12 @@ export class Pool extends EventEmitter {
    * is this pool itself. Queries of this pool never go there, whatever their text.
    */
   readonly read: Pool;
+
+  /**
+   * The types of the parameters and columns of one statement, which is not executed: the server parses it, and looks up
+   * its tables. Values are not used. Rejects as {@link Queryable.query} does, always with the outcome `'not-run'`.
+   */
+  describe(text: string | QueryConfig): Promise<Description>;
 
   /**
    * The current position of the server's write-ahead log, as an LSN. Call it after a write is committed, and pass the
@@ -1590,8 +1635,21 @@ export interface ParameterStatus {
 
 /** `client.connection` of `pg`, as far as other packages use it. The actual connection belongs to libpq. */
 export class Connection extends EventEmitter {
+  constructor(config?: ConnectionConfig);
   /** The texts of statements that submittables have prepared, by name. */
   parsedStatements: Record<string, string>;
+  /** As far as a client has one: see docs/compatibility.md. */
+  readonly stream: Duplex;
+  /** For the `submit()` of a {@link Submittable}, with the connection that it is given; so are the following. */
+  parse(query: QueryParse, more?: boolean): void;
+  bind(config: BindConfig | null, more?: boolean): void;
+  describe(message: MessageConfig, more?: boolean): void;
+  execute(config: ExecuteConfig | null, more?: boolean): void;
+  close(message: MessageConfig, more?: boolean): void;
+  query(text: string): void;
+  flush(): void;
+  sync(): void;
+  end(): void;
   /** The server has reported a parameter of the session. */
   on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
   /** @hidden as {@link Connection.on} */
@@ -1606,12 +1664,12 @@ export class Connection extends EventEmitter {
 export interface Defaults {
   [name: string]: any;
   /** `localhost`. */
-  host: string;
+  host?: string | undefined;
   /** 5432. */
-  port: number;
+  port?: number | undefined;
   /** 10. */
-  max: number;
-  /** See {@link ClientOptions.multiplex} and {@link PoolOptions.multiplex}. */
+  max?: number | undefined;
+  /** See {@link ClientOptions.multiplex} and {@link PoolConfig.multiplex}. */
   multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** Dates are sent in UTC, not in the time zone of the process. Default: false. */
   parseInputDatesAsUTC?: boolean | undefined;
@@ -1644,8 +1702,6 @@ export const utils: {
 export type ClientConfig = ClientOptions;
 /** {@link ClientOptions}, under its name in `@types/pg`. */
 export type ConnectionConfig = ClientOptions;
-/** {@link PoolOptions}, under its name in `@types/pg`. */
-export type PoolConfig = PoolOptions;
 /** {@link Client}, under its name in `@types/pg`. */
 export type ClientBase = Client;
 /** {@link TypeSource}, under its name in `@types/pg`. */
@@ -1664,3 +1720,34 @@ export type QueryConfigValues<T> = T extends any[] ? T : never;
 export type TransactionStatus = 'I' | 'T' | 'E' | null;
 /** The result that listeners of {@link Query} get, under its name in `@types/pg`. */
 export type ResultBuilder<Row = any> = Result<Row> & { addRow(row: Row): void };
+/** What {@link Connection.parse} takes, under its name in `@types/pg`. */
+export interface QueryParse {
+  name: string;
+  text: string;
+  types: string[];
+}
+/** What {@link Connection.bind} takes, under its name in `@types/pg`. */
+export interface BindConfig {
+  portal?: string | undefined;
+  statement?: string | undefined;
+  binary?: string | undefined;
+  values?: (Buffer | null | undefined | string)[] | undefined;
+  valueMapper?: ((value: any, index: number) => any) | undefined;
+}
+/** What {@link Connection.execute} takes, under its name in `@types/pg`. */
+export interface ExecuteConfig {
+  portal?: string | undefined;
+  rows?: string | undefined;
+}
+/** What {@link Connection.describe} takes, under its name in `@types/pg`. */
+export interface MessageConfig {
+  type: string;
+  name?: string | undefined;
+}
+/** An emitter of errors of clients, as in `@types/pg`. */
+export class Events extends EventEmitter {
+  /** @hidden as in Node.js */
+  on(event: 'error', listener: Callback<[error: Error, client: Client]>): this;
+}
+/** This package: in `pg` a second driver has this name. */
+export const native: typeof import('./index.js') | null;

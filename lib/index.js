@@ -2,6 +2,7 @@
 
 // What `require('pg-conduit')` gives. Exports only.
 
+const { EventEmitter } = require('node:events');
 const {
   ConduitError,
   ConnectionError,
@@ -27,6 +28,8 @@ module.exports = {
   Pool,
   Query,
   Connection: PgConnection,
+  // Only in the types of `pg`.
+  Events: EventEmitter,
   Result,
   defaults,
   utils,

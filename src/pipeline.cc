@@ -102,10 +102,24 @@ void Pipeline::RequestFlush() {
 void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
                          const ParamArrays& params) {
   if (!CanSend(slot)) return;
+  if ((flags & kFlagDescribe) != 0) {
+    SendDescribe(slot, flags, text);
+    return;
+  }
   ++counters_.queries;
   Sent(PQsendQueryParams(conn_.get(), text, params.count, nullptr, params.values, params.lengths,
                          params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
        Phase::kExecute, slot, flags);
+}
+
+void Pipeline::SendDescribe(int32_t slot, uint32_t flags, const char* text) {
+  ++counters_.parses;
+  // The statement without a name: nobody uses it behind its own Sync.
+  constexpr char kUnnamed[] = "";
+  const bool is_parsing = Sent(PQsendPrepare(conn_.get(), kUnnamed, text, 0, nullptr),
+                               Phase::kParse, slot, kFlagDescribe);
+  if (!is_parsing || lost()) return;
+  Sent(PQsendDescribePrepared(conn_.get(), kUnnamed), Phase::kExecute, slot, flags);
 }
 
 void Pipeline::SendParse(int32_t slot, int32_t statement, const char* text) {

@@ -143,6 +143,8 @@ class Pipeline final : public SocketWatcher::Owner {
   void OnSocketEvent(int status, int events) override;
   // True when the command was handed to libpq.
   bool Sent(int result, Phase phase, int32_t slot, uint32_t flags);
+  // Parse and Describe: the types of a statement that is not executed.
+  void SendDescribe(int32_t slot, uint32_t flags, const char* text);
   bool CanSend(int32_t slot);
   void RequestFlush();
   void Drain();
@@ -153,6 +155,7 @@ class Pipeline final : public SocketWatcher::Owner {
   void NotifyDrained();
   void TakeResult(ResultPtr result);
   void TakeSync();
+  void TakeDescription(const PGresult* result);
   void SendProbe();
   // The server's work for what the Sync at the head ends, in microseconds.
   int32_t TakeCost(uint64_t sent_at);

@@ -1,5 +1,6 @@
 // The part of Pipeline that turns what libpq gives out into events: results by the phase that they
 // answer, Syncs, notices and notifications. See pipeline.h.
+#include <string>
 #include <utility>
 
 #include "command_tag.h"
@@ -38,7 +39,9 @@ void Pipeline::TakeResult(ResultPtr result) {
       if (!has_tag && head.phase == Phase::kSimple) Lose(kMismatch);
       break;
     case PGRES_COMMAND_OK:
-      if (head.phase == Phase::kParse) {
+      if ((head.flags & kFlagDescribe) != 0) {
+        if (head.phase == Phase::kExecute) TakeDescription(result.get());
+      } else if (head.phase == Phase::kParse) {
         delivery->Push(Event::kParsed, head.slot);
       } else if (HasRows(head.phase) && !PushCommandTag(result.get(), head.slot, delivery)) {
         // No tag, but somebody waits for the result.
@@ -81,6 +84,18 @@ void Pipeline::TakeResult(ResultPtr result) {
       Lose("COPY FROM STDIN and COPY TO STDOUT cannot run in a pipeline");
       break;
   }
+}
+
+void Pipeline::TakeDescription(const PGresult* result) {
+  const Pending& head = fifo_.front();
+  if (PQnfields(result) > 0) context_.rows->Write(result, head.slot, head.flags & kFlagDecodeMask);
+  std::string types;
+  for (int index = 0; index < PQnparams(result); ++index) {
+    if (index > 0) types += ' ';
+    types += std::to_string(PQparamtype(result, index));
+  }
+  context_.delivery->Push(Event::kCompleteOther, head.slot);
+  context_.delivery->PushText(types);
 }
 
 void Pipeline::TakeSync() {

@@ -45,6 +45,7 @@ enum ExecuteFlags : uint32_t {
   kFlagInt8Mask = 3u << kFlagInt8Shift,
   kFlagChunked = 1u << 4,   // many rows are expected: decode them as they come
   kFlagStreamed = 1u << 5,  // the same, even if each row takes a result
+  kFlagDescribe = 1u << 6,  // of a query: nothing is executed, only its types are asked for
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
 
@@ -59,7 +60,7 @@ enum class Event : int32_t {
   kShapesCleared = 3,   // ids given so far are void
   kRows = 4,            // slot, shape id, row count, first cell
   kComplete = 5,        // slot, CommandTag, affected rows low, high
-  kCompleteOther = 6,   // slot, tag text
+  kCompleteOther = 6,   // slot, tag text; kFlagDescribe: the OIDs of the parameters, by spaces
   kEmptyQuery = 7,      // slot
   kError = 8,           // slot, phase, field count, then (code, text) per field
   kAborted = 9,         // slot, phase

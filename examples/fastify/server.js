@@ -20,7 +20,7 @@ const NEW_BOOK = {
   properties: { title: { type: 'string', minLength: 1 }, year: { type: 'integer' } },
 };
 
-/** @param {import('fastify').FastifyInstance} app @param {import('pg-conduit').PoolOptions} options */
+/** @param {import('fastify').FastifyInstance} app @param {import('pg-conduit').PoolConfig} options */
 async function database(app, options) {
   const pool = new Pool(options);
   pool.on('error', (error) => app.log.error(error, 'connection lost'));

@@ -23,7 +23,7 @@ class Threads {
   #waiting = new Map();
   #number = 0;
 
-  /** @param {import('pg-conduit').PoolOptions} options of each thread's pool */
+  /** @param {import('pg-conduit').PoolConfig} options of each thread's pool */
   constructor(options) {
     const file = path.join(__dirname, 'worker.js');
     this.workers = Array.from({ length: THREADS }, () => new Worker(file, { workerData: options }));

@@ -16,7 +16,14 @@ const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 
 
 const paramKind = Object.freeze({ null: 0, text: 1, int32: 2, bytes: 3 });
 
-const flag = Object.freeze({ rawText: 1, binary: 2, int8Shift: 2, chunked: 16, streamed: 32 });
+const flag = Object.freeze({
+  rawText: 1,
+  binary: 2,
+  int8Shift: 2,
+  chunked: 16,
+  streamed: 32,
+  describe: 64,
+});
 
 const int8Mode = Object.freeze({ string: 0, number: 1, bigint: 2 });
 

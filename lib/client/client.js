@@ -11,8 +11,8 @@ const {
   escapeLiteral,
 } = require('../base');
 const { Catalog, Connection } = require('../connection');
-const { readOptions } = require('../options');
-const { defineClientProperties, PgConnection, showQuery } = require('../pg');
+const { changeConnection, readOptions } = require('../options');
+const { changesOf, defineClientProperties, PgConnection, showQuery } = require('../pg');
 const { Batch, beginTraced, Cursor, traceTransaction, watch } = require('../query');
 const { TypeOverrides } = require('../rows');
 const { StatementRegistry } = require('../statements');
@@ -67,6 +67,8 @@ class Client extends Streamable {
   /** @type {import('../base').OptionError | undefined} why it cannot connect */
   #refusal;
   #hasPool;
+  /** What it was made with, until it connects. @type {any} */
+  #config;
   #hasConnected = false;
   #hasEnded = false;
   #names = new NamedStatements();
@@ -94,6 +96,7 @@ class Client extends Streamable {
       this.#settings = pool.settings;
     } else {
       const { settings, refusal } = readOptions(config);
+      this.#config = config;
       this.#settings = settings;
       this.#refusal = refusal;
     }
@@ -151,6 +154,9 @@ class Client extends Streamable {
       });
     }
     this.#hasConnected = true;
+    const changes = this.#hasPool ? undefined : changesOf(this);
+    if (changes !== undefined) changeConnection(this.#settings, this.#config, changes);
+    this.#config = undefined;
     await this.#open();
     await this.#fetchTypes();
     this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));

@@ -12,6 +12,7 @@ const {
   StreamedQuery,
   tooLargeError,
 } = require('../query');
+const { isRowKeys } = require('../rows');
 const { bindNames, isNamed } = require('./named-parameters');
 
 /**
@@ -138,7 +139,7 @@ function checkArguments(text, values, options) {
     throw new ParameterError('Query values must be an array', { hint: hintOfValues(values) });
   }
   if (options === NO_OPTIONS) return;
-  const { rowMode, types, name, prepare, syncGroup } = options;
+  const { rowMode, types, name, prepare, rowKeys, syncGroup } = options;
   if (rowMode && rowMode !== 'array') {
     throw new ParameterError(`rowMode must be 'array' or nothing, not ${String(rowMode)}`);
   }
@@ -150,6 +151,9 @@ function checkArguments(text, values, options) {
   }
   if (prepare !== undefined && typeof prepare !== 'boolean') {
     throw new ParameterError('prepare must be true or false');
+  }
+  if (rowKeys !== undefined && !isRowKeys(rowKeys)) {
+    throw new ParameterError("rowKeys must be 'camel', a function of a column's name, or false");
   }
   checkDeadline(options);
   if (syncGroup !== undefined && !SYNC_GROUPS.includes(syncGroup)) {

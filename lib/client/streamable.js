@@ -1,13 +1,13 @@
 'use strict';
 
-// What clients and pools have in common: the methods that give out a stream of rows or a COPY. A
+// What clients and pools have in common: the methods that give out a stream of rows or a COPY, and describe(). A
 // subclass says by [SENDER]() how its streams are sent, aborted and refused. Extended by client.js
 // and pool.js.
 
 const { EventEmitter } = require('node:events');
 const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
-const { openStream } = require('../query');
-const { readStreamed } = require('./query-arguments');
+const { Description, openStream } = require('../query');
+const { readQuery, readStreamed } = require('./query-arguments');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -16,7 +16,7 @@ const { readStreamed } = require('./query-arguments');
  * @typedef {object} StreamSender
  * @property {import('../query').QueryDefaults} defaults
  * @property {(query: Query) => void} submit a stream or a COPY
- * @property {(query: Query) => void} ask a query of copyRows() that goes before its COPY
+ * @property {(query: Query) => void} ask a query of copyRows() that goes before its COPY, or a description
  * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} abort
  * @property {boolean} isOrdered what is submitted is sent when all that was asked is answered
  */
@@ -69,6 +69,18 @@ class Streamable extends EventEmitter {
       isOrdered,
     };
     return copyRows(face, table, columns, rows, ...more);
+  }
+
+  /**
+   * The types of a statement, which is not executed.
+   * @param {string | Record<string, any>} text or { text }
+   * @returns {Promise<{ parameters: { dataTypeID: number }[], fields: import('../rows').Field[] }>}
+   */
+  describe(text) {
+    const { defaults, ask } = this[SENDER]();
+    const query = readQuery(text, undefined, undefined, defaults, Description);
+    ask(query);
+    return query.promise;
   }
 
   /**

@@ -140,6 +140,10 @@ class CommandWriter {
     let flags = this.#int8Flags;
     if (query.isStreamed) flags |= flag.streamed;
     else if (mayBeMany) flags |= flag.chunked;
+    if (query.isDescription) {
+      ticks.writeQuery(id, slot, flag.describe, query.text, []);
+      return;
+    }
     if (statement === undefined) {
       ticks.writeQuery(id, slot, flags | unpreparedFlags(types), query.text, parameters);
       return;

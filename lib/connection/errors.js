@@ -86,7 +86,8 @@ const TLS_REFUSED =
 const TLS_ADVICE = [
   [
     /certificate verify failed/,
-    "give the server's authority in ssl.ca (or sslrootcert), and look at the dates of the certificates",
+    "give the server's authority in ssl.ca (or sslrootcert), and look at the dates of the certificates; " +
+      'sslmode=require in a URL or PGSSLMODE verifies as in pg 8, sslmode=no-verify does not',
   ],
   [/does not match host name/, 'connect by that name, or give it as ssl.servername'],
   [/could not load private key file/, 'if it is encrypted, give sslpassword'],

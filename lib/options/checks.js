@@ -51,11 +51,6 @@ function millis(value, name) {
   return number;
 }
 
-/** @type {Check} `pg` takes false for no limit */
-function millisOrFalse(value, name) {
-  return value === false ? 0 : integer(0)(value, name);
-}
-
 /** @type {Check} */
 function boolean(value, name) {
   if (typeof value !== 'boolean') refuse(name, 'true or false', value);
@@ -99,7 +94,6 @@ module.exports = {
   integer,
   limit,
   millis,
-  millisOrFalse,
   oneOf,
   refuse,
   string,

@@ -5,6 +5,7 @@
 
 const { OptionError } = require('../base');
 const { binding } = require('../native');
+const { VERIFIED_BY_PG } = require('./tls');
 
 /** Schemes that `pg`, to which they are all the same, is given by frameworks and hosts. */
 const SCHEME = /^(?:postgres(?:ql)?|pg(?:sql)?|postgis|cockroach(?:db)?|redshift):\/\//i;
@@ -113,11 +114,13 @@ function decode(text) {
  * @param {Record<string, any>} options
  * @returns {Record<string, any>} with what these parameters stand for
  */
-function asInPg({ ssl, ...options }) {
-  // sslmode has libpq's meaning here in any case.
-  delete options.uselibpqcompat;
+function asInPg({ ssl, uselibpqcompat, ...options }) {
+  if (uselibpqcompat !== 'true' && VERIFIED_BY_PG.includes(options.sslmode)) {
+    options.ssl = 'true';
+    delete options.sslmode;
+  }
   // As in `pg`, sslmode says it better.
-  if (options.sslmode !== undefined) return options;
+  if (options.ssl !== undefined || options.sslmode !== undefined) return options;
   if (ssl !== undefined) options.ssl = ssl.replace(/^1$/, 'true').replace(/^0$/, 'false');
   // It cannot be had without.
   else if (options.sslnegotiation === 'direct') options.ssl = true;

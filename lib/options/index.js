@@ -2,6 +2,7 @@
 
 // What users pass to Client and Pool, checked, and turned into keywords of libpq and the driver's own settings.
 
+const { changeConnection, changeOption } = require('./changes');
 const { defaults } = require('./defaults');
 const { libpqKeywords, parseOptions, readOptions } = require('./options');
 const { toParameters } = require('./pg-parameters');
@@ -14,6 +15,8 @@ const { readShared } = require('./shared');
  */
 
 module.exports = {
+  changeConnection,
+  changeOption,
   defaults,
   DISCARD_ALL,
   libpqKeywords,

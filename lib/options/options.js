@@ -7,11 +7,12 @@
 const { OptionError } = require('../base');
 const { binding } = require('../native');
 const { asText, FetchedTypes } = require('../rows');
-const { boolean, integer, millisOrFalse, oneOf, refuse, string } = require('./checks');
+const { flag, leaveOutFalsy, number, serverMillis, warnOfValue } = require('./as-in-pg');
+const { boolean, integer, oneOf, refuse, string } = require('./checks');
 const { parseConnectionString } = require('./connection-string');
 const { changedDefaults } = require('./defaults');
 const { SETTINGS } = require('./settings');
-const { NO_VERIFY, applyTls } = require('./tls');
+const { NO_VERIFY, VERIFIED_BY_PG, applyTls } = require('./tls');
 const { warnOfUnknown } = require('./unknown');
 
 /**
@@ -30,7 +31,12 @@ const SERVER_SETTINGS = [
 const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
 
 /** Options of `pg` that change nothing here: checked and ignored. @type {Record<string, Check>} */
-const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean };
+const WITHOUT_EFFECT = { pipeline: flag, binary: flag };
+
+/** Values of PGSSLMODE that tls.js reads. */
+const AS_IN_PG = [NO_VERIFY, ...VERIFIED_BY_PG];
+
+const keepAliveDelay = number({ infinite: 0, low: 0 });
 
 /** Options of `pg` that must not be ignored, and why they cannot be had. @type {Record<string, string>} */
 const IMPOSSIBLE = {
@@ -49,12 +55,11 @@ const libpqVariables = Object.entries(binding.conninfoVariables())
 /** @type {Record<string, (value: any, target: Target) => void>} */
 const SPECIAL = {
   port(value, { conninfo }) {
-    // NaN, which `Number(undefined)` gives, counts as left out, as in `pg`.
-    if (!Number.isNaN(value)) conninfo.port = checkPorts(value);
+    conninfo.port = checkPorts(value);
   },
   password(value, { conninfo, settings }) {
     if (typeof value === 'function') settings.password = value;
-    else conninfo.password = string(value, 'password');
+    else conninfo.password = string(checkPassword(value), 'password');
   },
   ssl(value, target) {
     target.ssl.push(value);
@@ -67,21 +72,20 @@ const SPECIAL = {
     }
   },
   enableChannelBinding(value, { conninfo }) {
-    conninfo.channel_binding ??= boolean(value, 'enableChannelBinding') ? 'prefer' : 'disable';
+    conninfo.channel_binding ??= flag(value, 'enableChannelBinding') ? 'prefer' : 'disable';
   },
   keepAlive(value, { conninfo }) {
-    conninfo.keepalives = boolean(value, 'keepAlive') ? '1' : '0';
+    conninfo.keepalives = flag(value, 'keepAlive') ? '1' : '0';
   },
   keepAliveInitialDelayMillis(value, { conninfo }) {
-    const millis = integer(0)(value, 'keepAliveInitialDelayMillis');
+    const millis = keepAliveDelay(value, 'keepAliveInitialDelayMillis');
     if (millis > 0) conninfo.keepalives_idle = String(Math.max(1, Math.round(millis / 1000)));
   },
-  client_encoding(value, { conninfo }) {
-    const name = 'client_encoding';
-    if (!/^(?:utf-?8|unicode|auto)$/i.test(string(value, name))) {
-      refuse(name, "'UTF8': JavaScript strings are Unicode, and the server converts", value);
-    }
-    conninfo.client_encoding = 'UTF8';
+  client_encoding(value) {
+    if (typeof value === 'symbol') refuse('client_encoding', 'a string', value);
+    // It has no effect in `pg` either, which asks for UTF-8, too.
+    if (/^(?:utf-?8|unicode|auto)$/i.test(String(value))) return;
+    warnOfValue('client_encoding', value, 'it counts as UTF8, and the server converts');
   },
   poolSize(value, { settings, options }) {
     const max = SETTINGS.max.check(value, 'poolSize');
@@ -90,10 +94,6 @@ const SPECIAL = {
 };
 
 const MULTIPLEX_VARIABLE = 'PG_CONDUIT_MULTIPLEX';
-
-const NEVER_EMPTY = new Set([
-  ...['ssl', 'keepAlive', 'keepAliveInitialDelayMillis', 'enableChannelBinding', 'poolSize'],
-]);
 
 /**
  * What options are put into.
@@ -137,24 +137,25 @@ function isMissing(value) {
 
 /**
  * @param {string | Record<string, any> | null | undefined} config
+ * @param {Record<string, any>} [changes] go before all that is in it
  * @returns {Settings}
  * @throws {OptionError}
  */
-function parseOptions(config) {
-  if (config === null || config === undefined) config = {};
+function parseOptions(config, changes) {
+  config ||= {};
   if (config instanceof URL) config = config.href;
   if (typeof config === 'string') config = { connectionString: config };
   if (typeof config !== 'object') {
     throw new OptionError('the configuration must be an object or a connection string');
   }
-  const { connectionString, ...given } = readConfig(config);
+  const { connectionString, ...given } = leaveOutFalsy(readConfig(config));
   /** @type {Record<string, any>} */
   const fromText = isMissing(connectionString)
     ? {}
     : parseConnectionString(string(connectionString, 'connectionString'));
   for (const name of Object.keys(fromText)) fromText[name] = fromUrl(name, fromText[name]);
   // As in `pg`: what stands in the URL wins.
-  const options = { ...given, ...fromText };
+  const options = { ...given, ...fromText, ...changes };
   addEnvironment(options);
   addOwnEnvironment(options);
   addDefaults(options);
@@ -218,8 +219,8 @@ function addEnvironment(options) {
   }
   for (const [keyword, variable] of libpqVariables) {
     const value = process.env[variable];
-    // tls.js reads what only `pg` knows.
-    if (!value || value === seen[keyword] || value === NO_VERIFY) continue;
+    // tls.js reads what `pg` has its own meaning for.
+    if (!value || value === seen[keyword] || AS_IN_PG.includes(value)) continue;
     const names = keyword === 'dbname' ? ['database', keyword] : [keyword];
     // `ssl` says whether there is to be TLS; an object, what it is made of too.
     const isInSsl = typeof options.ssl === 'object' && keyword.startsWith('ssl');
@@ -249,14 +250,18 @@ function checkVariable(check, value, name) {
   }
 }
 
+/** @type {Record<string, boolean>} */
+const FLAGS = { true: true, false: false, 1: true, 0: false };
+
 /**
  * @param {string} name
  * @param {any} value a text, as all are in a URL
  */
 function fromUrl(name, value) {
-  const isFlag = SETTINGS[name]?.check === boolean || WITHOUT_EFFECT[name] === boolean;
+  const check = SETTINGS[name]?.check ?? WITHOUT_EFFECT[name];
+  const isFlag = check === boolean || check === flag;
   if (!isFlag && !['keepAlive', 'enableChannelBinding'].includes(name)) return value;
-  return value === 'true' || value === 'false' ? value === 'true' : value;
+  return FLAGS[value] ?? value;
 }
 
 /**
@@ -267,9 +272,9 @@ function fromUrl(name, value) {
 function take(name, value, target) {
   const { settings, conninfo } = target;
   if (Object.hasOwn(SETTINGS, name)) {
-    settings[name] = SETTINGS[name].check(value, name);
+    settings[name] = SETTINGS[name].check(value, name) ?? SETTINGS[name].default;
   } else if (SERVER_SETTINGS.includes(name)) {
-    const millis = millisOrFalse(value, name);
+    const millis = serverMillis(value, name);
     // As in `pg`, where 0 is not sent either: the server's own setting counts then.
     if (millis > 0) settings.serverSettings[name] = millis;
   } else if (Object.hasOwn(WITHOUT_EFFECT, name)) {
@@ -279,8 +284,8 @@ function take(name, value, target) {
       throw new OptionError(`option "${name}" is not supported: ${IMPOSSIBLE[name]}`);
     }
   } else if (!KNOWN.has(name)) {
-    warnOfUnknown(name, TAKEN);
-  } else if (value === '' && !NEVER_EMPTY.has(name)) {
+    warnOfUnknown(name, TAKEN, target.options);
+  } else if (value === '' && name !== 'ssl') {
     // Counts as left out, as with libpq and `pg`.
   } else if (Object.hasOwn(SPECIAL, name)) {
     SPECIAL[name](value, target);
@@ -326,11 +331,23 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
   }
 }
 
-/** @param {unknown} value @returns {string} one port, or several as libpq takes them */
+/** @param {any} value @returns {any} */
+function checkPassword(value) {
+  // In YAML and the like digits are a number without quotation marks; what they are is not for error messages.
+  if (typeof value === 'number') {
+    warnOfValue('password', value, 'its digits count; give a string');
+    return String(value);
+  }
+  return value;
+}
+
+/** @param {any} value @returns {string} one port, or several as libpq takes them */
 function checkPorts(value) {
   if (typeof value === 'object') refuse('port', 'a whole number from 1 to 65535', value);
   const check = integer(1, 65535);
-  return String(value)
+  const whole = /^\s*(\d+)\.\d*\s*$/.exec(String(value))?.[1];
+  if (whole !== undefined) warnOfValue('port', value, 'it counts without its fraction');
+  return (whole ?? String(value))
     .split(',')
     .map((port) => String(check(port, 'port')))
     .join(',');

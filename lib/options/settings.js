@@ -3,14 +3,14 @@
 // The driver's own settings, those that are no keywords of libpq: what a client and a pool are given to work with, and
 // for each option that becomes one its check and its default. Read by options.js; a new option begins here.
 
-const { types } = require('../rows');
+const { isRowKeys, types } = require('../rows');
+const { flag, idleLimit, number, numberElse, timeLimit, unlessFalsy } = require('./as-in-pg');
 const {
   boolean,
   callable,
   integer,
   limit,
   millis,
-  millisOrFalse,
   oneOf,
   refuse,
   string,
@@ -34,6 +34,7 @@ const {
  * @property {import('../rows').FetchedTypes | undefined} fetchedTypes those of fetchTypes
  * @property {number} scramMaxIterations 0: no limit
  * @property {boolean} namedParameters
+ * @property {'camel' | false | ((name: string) => string)} [rowKeys]
  * @property {boolean} queryInErrors
  * @property {boolean} prepare
  * @property {number} prepareThreshold
@@ -78,6 +79,23 @@ const DISCARD_ALL = 'DISCARD ALL';
 /** @type {Check} 0 means no limit, as `maxUses: 0` does in `pg` */
 const orNever = (value, name) => limit(value, name) || Infinity;
 
+/** @type {Check} */
+const rowKeys = (value, name) => {
+  if (!isRowKeys(value)) refuse(name, "'camel', a function of a column's name, or false", value);
+  return value;
+};
+
+/** @param {Parameters<typeof number>[0]} meaning */
+const connections = (meaning) => number({ maximum: 10000, infinite: 10000, ...meaning });
+
+const uses = number({
+  minimum: 1,
+  empty: Infinity,
+  infinite: Infinity,
+  low: 1,
+  round: Math.ceil,
+});
+
 /** @type {Check} where to connect, and options that are different there */
 const place = (value, name) => {
   if (typeof value === 'string') return { connectionString: value };
@@ -90,42 +108,43 @@ const place = (value, name) => {
  * @type {Record<string, { check: Check, default?: unknown }>}
  */
 const SETTINGS = {
-  connectionTimeoutMillis: { check: integer(0), default: 0 },
-  types: { check: typeSource, default: types },
+  connectionTimeoutMillis: { check: timeLimit, default: 0 },
+  types: { check: unlessFalsy(typeSource), default: types },
   int8: { check: oneOf('string', 'number', 'bigint'), default: 'string' },
   date: { check: oneOf('date', 'string'), default: 'date' },
   timestamp: { check: oneOf('date', 'string'), default: 'date' },
   numericArrays: { check: oneOf('number', 'string'), default: 'number' },
   fetchTypes: { check: boolean, default: false },
-  scramMaxIterations: { check: integer(0), default: 100000 },
+  scramMaxIterations: { check: numberElse(100000), default: 100000 },
   namedParameters: { check: boolean, default: false },
+  rowKeys: { check: rowKeys },
   queryInErrors: { check: boolean, default: false },
   prepare: { check: boolean, default: true },
   prepareThreshold: { check: integer(1), default: 2 },
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
   statementMaxAgeSeconds: { check: orNever, default: 30 },
-  query_timeout: { check: millisOrFalse, default: 0 },
-  max: { check: integer(1, 10000), default: 10 },
-  min: { check: integer(0, 10000), default: 0 },
+  query_timeout: { check: timeLimit, default: 0 },
+  max: { check: connections({ minimum: 1, empty: 10, round: Math.ceil }), default: 10 },
+  min: { check: connections({ low: 0, round: Math.floor }), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },
   spreadMillis: { check: millis, default: 0.2 },
   maxWaiting: { check: limit, default: Infinity },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   multiplex: { check: oneOf('off', 'reads', 'all') },
-  idleTimeoutMillis: { check: integer(0), default: 10000 },
-  maxUses: { check: orNever, default: Infinity },
-  maxLifetimeSeconds: { check: integer(0), default: 0 },
-  allowExitOnIdle: { check: boolean, default: false },
+  idleTimeoutMillis: { check: idleLimit, default: 10000 },
+  maxUses: { check: uses, default: Infinity },
+  maxLifetimeSeconds: { check: number({ infinite: 0, low: 0.001 }), default: 0 },
+  allowExitOnIdle: { check: flag, default: false },
   leakWarningMillis: { check: integer(0), default: 0 },
   resetQuery: { check: string, default: DISCARD_ALL },
   replicas: { check: place },
   catchUpMillis: { check: integer(0), default: 1000 },
-  onConnect: { check: callable },
-  verify: { check: callable },
-  log: { check: callable },
-  Promise: { check: callable },
-  Client: { check: callable },
+  onConnect: { check: unlessFalsy(callable) },
+  verify: { check: unlessFalsy(callable) },
+  log: { check: unlessFalsy(callable) },
+  Promise: { check: unlessFalsy(callable) },
+  Client: { check: unlessFalsy(callable) },
 };
 
 module.exports = { DISCARD_ALL, SETTINGS };

@@ -16,7 +16,9 @@ const OF_POOLS = (
 
 /** What is a client's own matter on whichever connection: it belongs to each of its queries. */
 const OF_CLIENTS =
-  'types date timestamp numericArrays fetchTypes namedParameters queryInErrors Promise'.split(' ');
+  'types date timestamp numericArrays fetchTypes namedParameters rowKeys queryInErrors Promise'.split(
+    ' ',
+  );
 
 const NEUTRAL = Object.fromEntries(
   [...OF_POOLS, ...OF_CLIENTS].map((name) => [name, SETTINGS[name].default]),

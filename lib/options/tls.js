@@ -27,6 +27,9 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 /** What `pg` calls encrypted, but not verified. */
 const NO_VERIFY = 'no-verify';
 
+/** Values of sslmode that all mean verify-full to `pg` 8, in a URL and in PGSSLMODE. To libpq the first two verify nothing. */
+const VERIFIED_BY_PG = ['prefer', 'require', 'verify-ca', 'verify-full'];
+
 /** libpq's name for the certificates that OpenSSL trusts by default. */
 const SYSTEM = 'system';
 
@@ -264,6 +267,18 @@ function checkMode(mode) {
 }
 
 /**
+ * @param {unknown[]} given
+ * @param {Record<string, string>} conninfo
+ */
+function asksInEnvironment(given, { sslmode, service }) {
+  const { PGSSLMODE = '', PGSERVICE } = process.env;
+  // In a service there may be another one, which only libpq reads.
+  if (!VERIFIED_BY_PG.includes(PGSSLMODE)) return false;
+  if (sslmode !== undefined || service || PGSERVICE) return false;
+  return given.every((ssl) => ssl === undefined || ssl === null);
+}
+
+/**
  * @param {unknown[]} given the option `ssl`, and that of the connection string
  * @param {Record<string, string>} conninfo gets the keywords that they stand for
  * @returns {TlsSettings}
@@ -273,6 +288,7 @@ function applyTls(given, conninfo) {
   // libpq would refuse it there.
   if (process.env.PGSSLMODE === NO_VERIFY) conninfo.sslmode ??= NO_VERIFY;
   if (conninfo.sslmode !== undefined) conninfo.sslmode = checkMode(conninfo.sslmode);
+  if (asksInEnvironment(given, conninfo)) given = [true];
   const asked = given.filter((ssl) => ssl !== undefined && ssl !== null).map(askedBy);
   if (asked.length === 0) return { files: {}, servername: undefined };
   const { files, keywords, servername } = asked[0];
@@ -293,7 +309,9 @@ function applyTls(given, conninfo) {
   }
   Object.assign(conninfo, keywords);
   if (asked.some(({ sslmode }) => sslmode === 'verify-full') && files.sslrootcert === undefined) {
-    conninfo.sslrootcert ??= SYSTEM;
+    // An object says all of it; elsewhere the variable counts, which libpq reads only where no keyword is given.
+    const isObject = given.some((ssl) => typeof ssl === 'object');
+    conninfo.sslrootcert ??= (!isObject && process.env.PGSSLROOTCERT) || SYSTEM;
   }
   if (servername !== undefined && conninfo.service !== undefined && conninfo.host === undefined) {
     // Which host it names only libpq knows.
@@ -302,4 +320,4 @@ function applyTls(given, conninfo) {
   return { files, servername };
 }
 
-module.exports = { NO_VERIFY, applyTls };
+module.exports = { NO_VERIFY, VERIFIED_BY_PG, applyTls };

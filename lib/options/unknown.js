@@ -1,7 +1,7 @@
 'use strict';
 
-// Options that nobody here knows: told once in a process warning, since ORMs pass what is theirs,
-// with the name that was meant, since a slip of the pen would go unnoticed. Called by options.js.
+// Options that nobody here knows: where one looks like a slip of the pen, which would go unnoticed, a process warning tells
+// once what was probably meant. All others are quiet, since tools pass what is theirs. Called by options.js.
 
 /** Of `pg`, where they are none of these options either. @type {Record<string, string>} */
 const ELSEWHERE = {
@@ -16,11 +16,22 @@ const told = new Set();
 const OTHERWISE = {
   acquiretimeoutmillis: 'connectionTimeoutMillis',
   dsn: 'connectionString',
-  schema: "options: '-c search_path=…'",
   searchpath: "options: '-c search_path=…'",
   uri: 'connectionString',
   url: 'connectionString',
 };
+/** What tools have under names that look like ours, without capitals and dashes: Prisma, LoopBack, TypeORM, Keyv. */
+const FOREIGN = new Set([
+  ...[
+    'client',
+    'connectionlimit',
+    'connectionname',
+    'connectionoptions',
+    'connections',
+    'connector',
+  ],
+  ...['datestrings', 'idle', 'name', 'pool', 'reconnect', 'replica', 'schema', 'target', 'type'],
+]);
 /** Slips in one name. */
 const MAX_SLIPS = 2;
 const MIN_COMMON = 4;
@@ -33,6 +44,7 @@ const MIN_COMMON = 4;
 function nearest(name, known) {
   if (Object.hasOwn(ELSEWHERE, name)) return ELSEWHERE[name];
   const wanted = plain(name);
+  if (FOREIGN.has(wanted)) return undefined;
   if (Object.hasOwn(OTHERWISE, wanted)) return OTHERWISE[wanted];
   const found = [...known].map((candidate) => {
     const other = plain(candidate);
@@ -76,13 +88,16 @@ function countSlips(a, b) {
 /**
  * @param {string} name that has no meaning here
  * @param {Iterable<string>} known
+ * @param {Record<string, any>} options all of them, and those of the connection string in its place
  */
-function warnOfUnknown(name, known) {
+function warnOfUnknown(name, known, options) {
   if (told.has(name)) return;
-  told.add(name);
   const meant = nearest(name, known);
-  const hint = meant === undefined ? '' : `. Did you mean "${meant}"?`;
-  process.emitWarning(`unknown option "${name}"${hint}`, {
+  // What is given under its right name, too, is a tool's: LoopBack has `url` and makes `connectionString` of it.
+  const given = meant === 'connectionString' ? ['host', 'database'] : [meant ?? ''];
+  if (meant === undefined || given.some((one) => options[one] !== undefined)) return;
+  told.add(name);
+  process.emitWarning(`unknown option "${name}". Did you mean "${meant}"?`, {
     type: 'UnknownOptionWarning',
     code: 'PG_CONDUIT_UNKNOWN_OPTION',
   });

@@ -3,7 +3,7 @@
 // What `pg` exposes and is not part of the driver's own API: properties of its clients, `Query`,
 // `Connection`, `utils`. Other packages read them. lib/paths/ puts them where `pg` has them.
 
-const { defineClientProperties } = require('./client-properties');
+const { changesOf, defineClientProperties } = require('./client-properties');
 const PgConnection = require('./connection');
 const ConnectionParameters = require('./connection-parameters');
 const PgQuery = require('./query');
@@ -11,6 +11,7 @@ const { showQuery } = require('./query-queue');
 const utils = require('./utils');
 
 module.exports = {
+  changesOf,
   ConnectionParameters,
   defineClientProperties,
   PgConnection,

@@ -18,8 +18,10 @@ function useClientClass(Given, options, settings, registry) {
   if (!(Given.prototype instanceof Client)) {
     return new OptionError('option "Client" must be a class that extends the Client of pg-conduit');
   }
-  const described = Object.getOwnPropertyDescriptors(options);
-  settings.makeClient = (side) => new Given(Object.defineProperties({ ...side }, described));
+  settings.makeClient = (side) => {
+    const described = Object.getOwnPropertyDescriptors(options);
+    return new Given(Object.defineProperties({ ...side }, described));
+  };
   return passesOn(settings, registry)
     ? undefined
     : new OptionError(

@@ -51,6 +51,8 @@ class PoolConnections {
   #metrics = new Metrics();
   /** @type {NodeJS.Timeout | undefined} */
   #sweepTimer = undefined;
+  /** Whether one that is spare is closed at once: nobody will want it back. */
+  #closesSpare = false;
   /** close() was called: nobody waits any more. */
   #isClosing = false;
 
@@ -94,6 +96,11 @@ class PoolConnections {
   get spareCount() {
     const { all, shared } = this.#limits;
     return Math.max(this.members.size - all, this.shared.length - shared);
+  }
+
+  /** Whether one that comes, or comes back, is closed: there are to be fewer. */
+  get isOneTooMany() {
+    return this.#closesSpare && this.spareCount > 0;
   }
 
   /**
@@ -251,6 +258,15 @@ class PoolConnections {
     this.unshare(member);
     this.#metrics.keep(member);
     this.#listener.onClosed(member);
+  }
+
+  /** They were changed, and those of the time that idle connections have, for good. */
+  onLimitsChanged() {
+    this.#closesSpare = true;
+    this.shrink();
+    clearTimeout(this.#sweepTimer);
+    this.#sweepTimer = undefined;
+    if (this.members.size > 0) this.#sweepLater();
   }
 
   #sweepLater() {

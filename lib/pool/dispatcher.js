@@ -44,6 +44,7 @@ class Dispatcher {
   /** The lines of #waiting. */
   #queries;
   #borrowers;
+  #limits;
   #sameServer = new SameServer();
   /** Contexts of queries that wait, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
   #contexts = new WeakMap();
@@ -61,6 +62,7 @@ class Dispatcher {
   constructor(settings, registry, owner, limits = limitsOf(settings)) {
     this.#settings = settings;
     this.#owner = owner;
+    this.#limits = limits;
     const listener = {
       onOpened: (/** @type {Member} */ member) => this.#onOpened(member),
       onOpenFailed: (/** @type {Error} */ error) => this.#onOpenFailed(error),
@@ -332,7 +334,8 @@ class Dispatcher {
     this.#owner.onOpened(member.client);
     member.start();
     // The listener may have ended it, too.
-    if (member.connection.state === 'ready') this.#connections.share(member);
+    const isWanted = member.connection.state === 'ready' && !this.#connections.isOneTooMany;
+    if (isWanted) this.#connections.share(member);
     else this.#connections.retire(member);
     this.#pump();
   }
@@ -376,6 +379,17 @@ class Dispatcher {
     this.#owner.onClosed(member.face);
     // Not at once: nothing may be sent in the middle of a delivery.
     this.#onSettled();
+  }
+
+  /** Options that say how many connections there are, and for how long, were changed. */
+  onOptionsChanged() {
+    const { max } = this.#settings;
+    if (max !== this.#limits.all) {
+      Object.assign(this.#limits, limitsOf(this.#settings));
+      this.lender.resize(max);
+    }
+    this.#connections.onLimitsChanged();
+    this.#pumpSoon();
   }
 
   // --- The end ------------------------------------------------------------------

@@ -22,6 +22,7 @@ class KnownSettings {
   find(work) {
     if ('members' in work || work.parameters.length > 0) return undefined;
     if (work.isStreamed || work.isCopy || work.isOwn) return undefined;
+    if (work.isDescription) return undefined;
     // There is nothing else in the session of a lease without a connection.
     return this.#byText.get(work.text) ?? readResetAll(work.text);
   }

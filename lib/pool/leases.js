@@ -178,6 +178,8 @@ class Leases {
    */
   mayFloat(query, { face }) {
     if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
+    // A read that stalls is asked again by its text.
+    if (query.isDescription) return false;
     const info = query.identify(this.registry);
     const { isWrite } = info;
     if (info.effect === 'other' || (isWrite && this.#settings.multiplex !== 'all')) return false;

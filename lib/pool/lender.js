@@ -53,6 +53,7 @@ class Lender {
   #waiting;
   #owner;
   #ranking;
+  #isRanked;
 
   /**
    * @param {import('../options').Settings} settings
@@ -72,7 +73,16 @@ class Lender {
     this.#waiting = waiting;
     this.#owner = owner;
     // Without leases whoever waits for a connection waits for those who have one: the line is order enough.
+    this.#isRanked = mayLease;
     this.#ranking = new Ranking(mayLease ? max : Infinity);
+  }
+
+  /** @param {number} max connections from now on */
+  resize(max) {
+    // One connection is a mutex.
+    if (max === 1) this.mayLease = false;
+    if (!this.#isRanked) return;
+    for (const borrower of this.#ranking.resize(max)) this.#waiting.beginTurn(borrower);
   }
 
   /** From the oldest to the youngest. @returns {Iterable<Borrower>} */
@@ -212,7 +222,8 @@ class Lender {
   #putBack(member, isUsable) {
     member.endLoan();
     const { borrowers, queries } = this.#waiting;
-    if (!isUsable || member.isSpent || member.hasOutlived(performance.now())) {
+    const isDone = member.isSpent || member.hasOutlived(performance.now());
+    if (!isUsable || isDone || this.#connections.isOneTooMany) {
       this.#connections.retire(member);
     } else if (borrowers.oldestSince < queries.oldestSince && !lock.isHeld) {
       // Straight to the next one: under load that is the rule, and connections that are shared have their own order.

@@ -81,6 +81,12 @@ function definePoolProperties(prototype, insideOf) {
       get() {
         return get(insideOf(this));
       },
+      ...(name === 'options' && {
+        /** @param {object} value @this {object} */
+        set(value) {
+          Object.assign(insideOf(this).options, value);
+        },
+      }),
       enumerable: false,
       configurable: true,
     });

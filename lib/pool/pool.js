@@ -21,6 +21,7 @@ const { readOptions } = require('../options');
 const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
 const { Admission } = require('./admission');
+const { makeChangeable } = require('./changeable-options');
 const { Checkouts } = require('./checkouts');
 const { useClientClass } = require('./client-class');
 const { Dispatcher } = require('./dispatcher');
@@ -83,7 +84,9 @@ class Pool extends Streamable {
     const { settings, refusal } = readOptions(config);
     this.#settings = settings;
     settings.multiplex ??= 'reads';
-    this.#options = describeOptions(config, settings);
+    this.#options = makeChangeable(describeOptions(config, settings), settings, () =>
+      this.#dispatcher.onOptionsChanged(),
+    );
     this.#Client = settings.Client ?? ClientClass ?? Client;
     const registry = new StatementRegistry(new Catalog());
     const invalid = refusal ?? useClientClass(this.#Client, this.#options, settings, registry);
@@ -140,6 +143,7 @@ class Pool extends Streamable {
         'select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() ' +
         'else pg_current_wal_insert_lsn() end::text as position',
       types: ownTypes,
+      rowKeys: false,
     });
     return rows[0].position;
   }

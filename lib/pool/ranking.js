@@ -42,6 +42,30 @@ class Ranking {
     this.#most = most;
   }
 
+  /**
+   * @param {number} most
+   * @returns {Borrower[]} who are among the oldest from now on; whoever is stays so
+   */
+  resize(most) {
+    this.#most = most;
+    /** @type {Borrower[]} */
+    const promoted = [];
+    for (let next = this.#promote(); next !== undefined; next = this.#promote()) {
+      promoted.push(next);
+    }
+    return promoted;
+  }
+
+  /** @returns {Borrower | undefined} who has become one of the oldest, if there is room */
+  #promote() {
+    const next = this.#next;
+    if (next === undefined || this.#oldestCount >= this.#most) return undefined;
+    this.#next = next.younger;
+    next.isOld = true;
+    ++this.#oldestCount;
+    return next;
+  }
+
   *[Symbol.iterator]() {
     for (let one = this.#first; one !== undefined; one = one.younger) yield one;
   }
@@ -79,14 +103,8 @@ class Ranking {
     borrower.younger = undefined;
     if (!borrower.isOld) return undefined;
     borrower.isOld = false;
-    const next = this.#next;
-    if (next === undefined) {
-      --this.#oldestCount;
-      return undefined;
-    }
-    this.#next = next.younger;
-    next.isOld = true;
-    return next;
+    --this.#oldestCount;
+    return this.#promote();
   }
 }
 

@@ -72,8 +72,9 @@ class StalledReads {
 
   /** @param {Query} query @param {number} now performance.now() @returns {boolean} whether it did not have to wait */
   #askAgain(query, now) {
-    const { text, parameters, rowAsArray, types, int8, prepare, syncGroup } = query;
-    const options = { rowMode: rowAsArray ? 'array' : undefined, types, prepare, syncGroup };
+    const { text, parameters, rowAsArray, types, int8, prepare, rowKeys, syncGroup } = query;
+    const rowMode = rowAsArray ? 'array' : undefined;
+    const options = { rowMode, types, prepare, rowKeys, syncGroup };
     const twin = new Query(text, parameters, options, { types, int8 });
     twin.profile = query.profile;
     this.#twins.set(query, twin);

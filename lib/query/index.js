@@ -8,6 +8,7 @@ const { Batch, BatchMember, membersOf, ReadCommitted } = require('./batch');
 const { Cursor } = require('./cursor');
 const { isAbortSignal, watch } = require('./deadline');
 const { beginTraced, traceConnect, traceTransaction } = require('./diagnostics');
+const { Description } = require('./description');
 const outcome = require('./outcome');
 const {
   MAX_SIZE,
@@ -34,6 +35,7 @@ const { StreamedQuery } = require('./streamed-query');
  */
 
 module.exports = {
+  Description,
   Batch,
   BatchMember,
   batchTooLargeError,

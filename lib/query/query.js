@@ -15,7 +15,7 @@ const {
   ResultError,
   StatementRefusedError,
 } = require('../base');
-const { ownTypes, Result } = require('../rows');
+const { ownTypes, Result, toRowKeys } = require('../rows');
 const { toDatabaseError } = require('../statements');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
@@ -33,6 +33,7 @@ const { Work } = require('./work');
  * @property {Int8} int8
  * @property {boolean} [namedParameters]
  * @property {boolean} [queryInErrors]
+ * @property {'camel' | false | ((name: string) => string)} [rowKeys]
  *
  * How fast an execution is expected to be.
  * @typedef {'fast' | 'slow' | 'unknown'} Pace
@@ -62,6 +63,8 @@ class Query extends Work {
   pace = 'unknown';
   /** Whether its rows are passed on as they come. */
   isStreamed = false;
+  /** Whether only its types are asked for: its text must never be executed. */
+  isDescription = false;
   /** Whether it was made by copyFrom(), copyRows() or copyTo(). */
   isCopy = false;
   /** Whether its output is read as it comes, by a reader who may not want the rest. */
@@ -123,6 +126,8 @@ class Query extends Work {
     this.rowAsArray = options.rowMode === 'array';
     this.types = options.types ?? defaults.types;
     this.int8 = defaults.int8;
+    const { rowKeys = defaults.rowKeys } = options;
+    this.rowKeys = rowKeys && toRowKeys(rowKeys);
     this.isTextInErrors = defaults.queryInErrors === true;
     this.prepare = options.prepare;
     this.syncGroup = options.syncGroup;
@@ -157,7 +162,8 @@ class Query extends Work {
     }
     if (count === 0 || this.error !== undefined) return;
     try {
-      shape.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
+      const named = this.rowKeys && !this.rowAsArray ? shape.renamed(this.rowKeys) : shape;
+      named.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
     } catch (error) {
       this.error = parseError(error);
     }

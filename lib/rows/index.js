@@ -6,6 +6,7 @@
 const { Result } = require('./result');
 const { Field, Shape, textParsers } = require('./row-builder');
 const { getTypesEpoch, isDefaultParser, ownTypes, types } = require('./types');
+const { isRowKeys, toRowKeys } = require('./row-keys');
 const { asText } = require('./types/as-text');
 const { FetchedTypes } = require('./types/fetched-types');
 const { offsetSeconds, prepareValue } = require('./types/prepare-value');
@@ -24,12 +25,14 @@ module.exports = {
   Field,
   getTypesEpoch,
   isDefaultParser,
+  isRowKeys,
   offsetSeconds,
   ownTypes,
   prepareValue,
   Result,
   Shape,
   textParsers,
+  toRowKeys,
   TypeOverrides,
   types,
 };

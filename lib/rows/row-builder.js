@@ -195,12 +195,20 @@ class Shape {
   #builder = null;
   #builderKey = { epoch: -1, rowAsArray: false, int8: '', types: /** @type {unknown} */ (null) };
 
+  /** By what has changed their names. @type {WeakMap<import('./row-keys').RowKeys, Shape>} */
+  #renamed = new WeakMap();
+  /** The last of these. @type {Shape | undefined} */
+  #lastRenamed = undefined;
+  /** Under which keys rows have the columns. @type {string[]} */
+  #keys;
+
   /**
    * @param {Field[]} fields
    * @param {number[]} kinds CellKind, perhaps with fieldBinaryDecodable, by column
    */
   constructor(fields, kinds) {
     this.fields = fields;
+    this.#keys = fields.map(({ name }) => name);
     this.kinds = kinds.map((kind) => kind & ~fieldBinaryDecodable);
     /** Whether the addon can decode the binary format of every column. */
     this.isBinaryDecodable = kinds.every((kind) => (kind & fieldBinaryDecodable) !== 0);
@@ -218,6 +226,26 @@ class Shape {
     return this.fields.some(
       ({ dataTypeID }) => !isDefaultParser(dataTypeID, types.getTypeParser(dataTypeID, 'text')),
     );
+  }
+
+  /**
+   * @param {import('./row-keys').RowKeys} rowKeys
+   * @returns {Shape} the same with other keys
+   */
+  renamed(rowKeys) {
+    let shape = this.#renamed.get(rowKeys);
+    if (shape !== undefined) return shape;
+    const keys = this.fields.map(({ name }) => String(rowKeys(name)));
+    // A function of each call's own has the same answers as the one before, as a rule.
+    const last = this.#lastRenamed;
+    if (last !== undefined && keys.every((key, index) => key === last.#keys[index])) {
+      shape = last;
+    } else {
+      shape = this.#lastRenamed = new Shape(this.fields, this.kinds);
+      shape.#keys = keys;
+    }
+    this.#renamed.set(rowKeys, shape);
+    return shape;
   }
 
   /**
@@ -266,7 +294,7 @@ class Shape {
       if (parsers[index] !== null) value = `parsers[${index}](${value})`;
       offset += cellsOf(kind);
       const member = `i[${at}+1]===${nullHigh}?null:(${value})`;
-      return rowAsArray ? member : `${propertySource(this.fields[index].name)}:${member}`;
+      return rowAsArray ? member : `${propertySource(this.#keys[index])}:${member}`;
     });
     const row = rowAsArray ? `[${members.join(',')}]` : `{${members.join(',')}}`;
     const source = `'use strict';
@@ -293,7 +321,8 @@ return function build(rows, cells, chunk, cell, count) {
    * @returns {Builder}
    */
   #plainBuilder(rowAsArray, parsers) {
-    const { kinds, fields, cellsPerRow } = this;
+    const { kinds, cellsPerRow } = this;
+    const keys = this.#keys;
     return (rows, cells, chunk, cell, count) => {
       for (let n = 0; n < count; ++n) {
         /** @type {any} */
@@ -308,7 +337,7 @@ return function build(rows, cells, chunk, cell, count) {
             if (parser !== null) value = parser(value);
           }
           if (rowAsArray) row.push(value);
-          else setProperty(row, fields[column].name, value);
+          else setProperty(row, keys[column], value);
           at += 2 * cellsOf(kind);
         }
         rows.push(row);

@@ -189,7 +189,7 @@ describe('the target of a connection', () => {
       'verify-full',
     );
     const { conninfo } = parseOptions('postgres://host/?sslnegotiation=direct&sslmode=require');
-    assert.equal(conninfo.sslmode, 'require');
+    assert.equal(conninfo.sslmode, 'verify-full');
   });
 
   it('is taken from the environment, then defaults, then the user and localhost', async () => {
@@ -270,7 +270,12 @@ describe('the target of a connection', () => {
       PGSSLROOTCERT: '/ca.pem',
     };
     try {
-      assert.deepEqual(seen(), { host: 'envhost', port: '7', dbname: 'db', sslmode: 'require' });
+      assert.deepEqual(seen(), {
+        host: 'envhost',
+        port: '7',
+        dbname: 'db',
+        sslmode: 'verify-full',
+      });
       assert.equal(parseOptions({ ssl: false }).conninfo.sslmode, 'disable');
       const { sslmode, sslrootcert } = parseOptions({ ssl: true }).conninfo;
       assert.deepEqual([sslmode, sslrootcert], ['verify-full', '/ca.pem']);

@@ -208,6 +208,18 @@ describe('pg-conduit in the shape of pg', () => {
       'pg/lib/utils': 'utils',
     };
 
+    it('has all of it under pg/lib/index, and sockets under pg/lib/stream', () => {
+      const printed = run(
+        'index.cjs',
+        `const all = require('pg/lib/index.js');
+        const { getStream, getSecureStream } = require('pg/lib/stream');
+        console.log(JSON.stringify([
+          all === require('pg'), getStream() instanceof require('net').Socket, typeof getSecureStream,
+        ]));`,
+      );
+      assert.deepEqual(printed, [true, true, 'function']);
+    });
+
     it('has its exports under the deep paths of pg', () => {
       const code = Object.entries(PATHS).flatMap(([name, exported]) => [
         `require('${name}') === pg.${exported}`,

@@ -142,7 +142,8 @@ describe('options of pg-pool', () => {
   it('poolSize is an alias of max, which goes first', async () => {
     assert.equal(newPool({ poolSize: 3 }).options.max, 3);
     assert.equal(newPool({ poolSize: 3, max: 4 }).options.max, 4);
-    const error = await errorOf(newPool({ poolSize: 0 }).query('select 1'));
+    assert.equal(newPool({ poolSize: 3, max: NaN }).options.max, 3);
+    const error = await errorOf(newPool({ poolSize: -1 }).query('select 1'));
     assert.match(error.message, /option "poolSize"/);
   });
 

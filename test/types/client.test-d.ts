@@ -5,6 +5,7 @@ import {
   Client,
   ConnectionError,
   types,
+  type Description,
   type NoticeMessage,
   type NotificationMessage,
   type TypeParser,
@@ -21,7 +22,7 @@ expectType<void>(
 );
 expectType<void>(client.connect((error) => expectType<Error | null>(error)));
 expectType<Promise<void>>(client.end());
-expectType<void>(client.end((error) => expectType<Error | null | undefined>(error)));
+expectType<void>(client.end((error) => expectType<Error>(error)));
 
 expectType<number>(client.processID);
 expectType<string | undefined>(client.user);
@@ -77,3 +78,4 @@ class Traced extends Client {
   }
 }
 expectAssignable<Client>(new Traced());
+expectType<Promise<Description>>(client.describe('select $1::int as one'));

@@ -7,7 +7,7 @@ import {
   TypeOverrides,
   types,
   type ClientOptions,
-  type PoolOptions,
+  type PoolConfig,
   type SyncGroupMode,
   type TlsMode,
   type TlsOptions,
@@ -64,7 +64,7 @@ expectAssignable<ClientOptions>({
 expectAssignable<ClientOptions>({ password: () => null });
 expectNotAssignable<ClientOptions>({ password: () => 5 });
 
-expectAssignable<PoolOptions>({
+expectAssignable<PoolConfig>({
   host: 'localhost',
   max: 4,
   min: 1,
@@ -104,7 +104,7 @@ expectAssignable<ClientOptions>({
 
 for (const syncGroup of ['off', 'reads', 'all'] as const) {
   expectAssignable<SyncGroupMode>(syncGroup);
-  expectAssignable<PoolOptions>({ syncGroup });
+  expectAssignable<PoolConfig>({ syncGroup });
 }
 
 expectAssignable<ClientOptions>({ port: '5432,5433' });
@@ -132,26 +132,23 @@ expectNotAssignable<ClientOptions>({ password: () => 42 });
 expectNotAssignable<ClientOptions>({ int8: 'float' });
 expectNotAssignable<ClientOptions>({ sslmode: 'always' });
 expectNotAssignable<ClientOptions>({ target_session_attrs: 'master' });
-expectNotAssignable<ClientOptions>({ client_encoding: 'LATIN1' });
 expectNotAssignable<ClientOptions>({ types: {} });
-expectNotAssignable<PoolOptions>({ max: '4' });
-expectNotAssignable<PoolOptions>({ leakWarningMillis: '4' });
-expectAssignable<PoolOptions>({ replicas: 'postgresql://standby/db' });
-expectNotAssignable<PoolOptions>({ replicas: 4 });
-expectNotAssignable<PoolOptions>({ resetQuery: false });
-expectNotAssignable<PoolOptions>({ allowExitOnIdle: 1 });
-expectNotAssignable<PoolOptions>({ syncGroup: 'writes' });
-expectNotAssignable<PoolOptions>({ syncGroup: true });
-expectAssignable<PoolOptions>({ multiplex: 'all' });
-expectNotAssignable<PoolOptions>({ multiplex: 'writes' });
+expectNotAssignable<PoolConfig>({ max: '4' });
+expectNotAssignable<PoolConfig>({ leakWarningMillis: '4' });
+expectAssignable<PoolConfig>({ replicas: 'postgresql://standby/db' });
+expectNotAssignable<PoolConfig>({ replicas: 4 });
+expectNotAssignable<PoolConfig>({ resetQuery: false });
+expectNotAssignable<PoolConfig>({ allowExitOnIdle: 1 });
+expectNotAssignable<PoolConfig>({ syncGroup: 'writes' });
+expectNotAssignable<PoolConfig>({ syncGroup: true });
+expectAssignable<PoolConfig>({ multiplex: 'all' });
+expectNotAssignable<PoolConfig>({ multiplex: 'writes' });
 expectAssignable<ClientOptions>({ multiplex: 'reads' });
 expectAssignable<ClientOptions>({ multiplex: 'all' });
 expectNotAssignable<ClientOptions>({ multiplex: true });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 5 } }));
-expectError(new Client({ ssl: { pfx: Buffer.from('') } }));
-expectError(new Client({ ssl: { cert: ['PEM', 'PEM'] } }));
 expectError(new Client({ ssl: 'always' }));
 expectError(new Client(5432));
 expectError(new Client({ max: 4 }));

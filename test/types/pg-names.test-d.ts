@@ -92,7 +92,7 @@ query.on('row', (row: User, result?: ResultBuilder<User>) => result?.addRow(row)
 query.on('end', (result) => expectAssignable<Result<User>>(result));
 query.on('error', (error) => expectType<Error>(error));
 new Query<User>({ text: 'select 1', rows: 10 }, (error, { rows }) => {
-  expectType<Error | null>(error);
+  expectType<Error>(error);
   expectType<User[]>(rows);
 });
 expectError(new Query(1));
@@ -104,7 +104,7 @@ client.connection.once('parameterStatus', (message) => expectType<ParameterStatu
 expectType<'I' | 'T' | 'E' | null>(client.getTransactionStatus());
 expectType<boolean>(client.ssl);
 expectType<number>(client.connectionParameters.port);
-expectError((client.ssl = true));
+client.ssl = true;
 defaults.parseInt8 = true;
 defaults.max = 20;
 defaults.application_name = 'x';

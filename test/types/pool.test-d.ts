@@ -101,16 +101,16 @@ for (const connection of stats.connections) {
   expectType<number>(connection.preparedStatements);
 }
 
-expectType<Pool>(pool.on('connect', (opened) => expectType<Client>(opened)));
+expectType<Pool>(pool.on('connect', (opened) => expectType<PoolClient>(opened)));
 pool.on('acquire', (lent) => expectType<PoolClient>(lent));
 pool.once('release', (error, lent) => {
-  expectType<Error | boolean | undefined>(error);
+  expectType<Error>(error);
   expectType<PoolClient>(lent);
 });
-pool.on('remove', (closed) => expectType<Client>(closed));
+pool.on('remove', (closed) => expectType<PoolClient>(closed));
 pool.on('error', (error, lost) => {
   expectType<ConnectionError | DatabaseError>(error);
-  expectType<Client>(lost);
+  expectType<PoolClient>(lost);
 });
 pool.off('error', () => {});
 expectAssignable<NodeJS.EventEmitter>(pool);

@@ -65,11 +65,11 @@ for (const db of [client, pool, lent] as Queryable[]) {
   // Callbacks
   expectType<void>(
     db.query<World>('select 1', (error, result) => {
-      expectType<Error | null>(error);
+      expectType<Error>(error);
       expectType<Result<World>>(result);
     }),
   );
-  expectType<void>(db.query('select $1', [1], (error) => expectType<Error | null>(error)));
+  expectType<void>(db.query('select $1', [1], (error) => expectType<Error>(error)));
   expectType<void>(db.query<World>(config, (_error, result) => expectType<Result<World>>(result)));
   expectType<void>(db.query(config, [1], () => {}));
   expectType<void>(
@@ -220,3 +220,21 @@ expectType<number>(field.dataTypeSize);
 expectType<number>(field.dataTypeModifier);
 expectType<'text'>(field.format);
 expectError((field.name = 'other'));
+
+// What template tags for SQL make: sql-template-tag, @nearform/sql and others
+declare class Sql {
+  readonly values: unknown[];
+  readonly strings: string[];
+  get text(): string;
+  get sql(): string;
+  get statement(): string;
+  inspect(): { sql: string; values: unknown[] };
+}
+declare function sql(strings: readonly string[], ...values: readonly unknown[]): Sql;
+expectType<Promise<Result<World>>>(pool.query<World>(sql`select ${1}`));
+expectType<Promise<Result<any>>>(pool.query(sql`select ${1}`, undefined, { timeoutMillis: 5 }));
+expectAssignable<Promise<Result[]>>(pool.batch([sql`select ${1}`, 'select 2']));
+pool.stream<World>(sql`select ${1}`);
+pool.query({ text: 'select 1', rowKeys: 'camel' });
+pool.query({ text: 'select 1', rowKeys: (name) => name.toUpperCase() });
+expectError(pool.query({ text: 'select 1', rowKeys: 'snake' }));

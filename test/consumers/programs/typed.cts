@@ -7,7 +7,7 @@ import ConnectionParameters = require('pg-conduit/lib/connection-parameters.js')
 import TypeOverrides = require('pg-conduit/lib/type-overrides');
 import utils = require('pg-conduit/lib/utils');
 
-const options: conduit.PoolOptions = { connectionString: process.env.DATABASE_URL, max: 2 };
+const options: conduit.PoolConfig = { connectionString: process.env.DATABASE_URL, max: 2 };
 
 async function main(): Promise<void> {
   const pool: conduit.Pool = new Pool(options);

@@ -5,7 +5,7 @@ import conduit, {
   DatabaseError,
   Pool,
   types,
-  type PoolOptions,
+  type PoolConfig,
   type QueryResult,
   type Transaction,
 } from 'pg-conduit';
@@ -18,7 +18,7 @@ interface Row {
   answer: number;
 }
 
-const options: PoolOptions = { connectionString: process.env.DATABASE_URL, max: 2 };
+const options: PoolConfig = { connectionString: process.env.DATABASE_URL, max: 2 };
 
 async function ask(transaction: Transaction): Promise<QueryResult<Row>> {
   return transaction.query<Row>('select 6 * $1::int as answer', [7]);

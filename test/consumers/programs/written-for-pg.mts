@@ -1,26 +1,39 @@
 // What people write in TypeScript for `pg`: it compiles with @types/pg, and so it has to with ours.
 
+import type { ConnectionOptions } from 'node:tls';
+
 import pg, {
   Client,
+  Connection,
   DatabaseError,
+  Events,
   Pool,
   Query,
   Result,
   TypeOverrides as Overrides,
   defaults,
+  native,
   types,
+  type BindConfig,
   type ClientBase,
   type ClientConfig,
+  type ConnectionConfig,
   type CustomTypesConfig,
+  type Defaults,
+  type ExecuteConfig,
   type FieldDef,
+  type MessageConfig,
   type Notification,
   type PoolClient,
   type PoolConfig,
+  type PoolOptions,
   type QueryArrayConfig,
   type QueryArrayResult,
   type QueryConfig,
   type QueryConfigValues,
+  type QueryParse,
   type QueryResult,
+  type QueryResultBase,
   type QueryResultRow,
   type ResultBuilder,
   type Submittable,
@@ -165,3 +178,113 @@ class Audited extends Pool {
 await new Audited().end();
 client.end((error: Error) => console.error(error));
 pool.end(() => console.log('ended'));
+
+// Callbacks and listeners whose parameters have no types of their own
+client.query('select 1', (failure) => console.log(failure.stack));
+client.end((failure) => console.log(failure.stack));
+pool.query('select 1', [], (failure, result) => console.log(failure.message, result.rows));
+client.query({ text: 'select 1', rowMode: 'array' }, (failure, result) => {
+  console.log(failure.message, result.rows[0]?.[0]);
+});
+pool.on('error', (failure, lost: PoolClient) => lost.release(failure));
+pool.on('connect', (opened) => opened.release());
+pool.on('acquire', (borrowed) => borrowed.release());
+pool.on('remove', (closed) => closed.release());
+pool.on('release', (failure, given) => [failure.message, given.release]);
+const onError: (failure: Error, lost: PoolClient) => void = console.error;
+pool.on('error', onError).on('remove', (closed: Client) => closed.end());
+
+// What a client shows, and takes
+const secret: string | undefined = client.password;
+client.password = 'another';
+client.ssl = true;
+client.database = undefined;
+const pipelines: boolean = client.pipeline;
+client.pauseDrain();
+client.resumeDrain();
+client.copyFrom('copy t from stdin').end();
+console.log(secret, pipelines);
+pool.options.max = 20;
+pool.options.idleTimeoutMillis = null;
+pool.options = { ...pool.options, max: 3 };
+
+// Options from elsewhere
+const tlsOptions: ConnectionOptions = { key: ['key'], checkServerIdentity: () => undefined };
+new Client({ ssl: tlsOptions, client_encoding: process.env.ENCODING, pipeline: true });
+const withDefaults: Defaults = { poolSize: 3, reapIntervalMillis: 5, binary: true, ssl: true };
+Object.assign(defaults, withDefaults);
+const asConnection: ConnectionConfig = clientConfig;
+const kept: PoolOptions = pool.options;
+const always: number = kept.max + kept.maxUses + kept.maxLifetimeSeconds;
+const exits: boolean = kept.allowExitOnIdle;
+console.log(asConnection, always, exits);
+
+// Submittables of one's own
+class Plain implements Submittable {
+  submit = (connection: Connection): void => {
+    const parse: QueryParse = { name: '', text: 'select 1', types: [] };
+    const bind: BindConfig = {
+      portal: '',
+      values: [null, 'a', Buffer.alloc(1)],
+      valueMapper: (one) => one,
+    };
+    const execute: ExecuteConfig = { portal: '', rows: '5' };
+    const message: MessageConfig = { type: 'P' };
+    connection.parse(parse, true);
+    connection.bind(bind, true);
+    connection.describe(message, true);
+    connection.execute(execute, true);
+    connection.close(message, false);
+    connection.query('select 1');
+    connection.flush();
+    connection.sync();
+    connection.end();
+    connection.stream.destroy();
+  };
+}
+const plain: Plain = client.query(new Plain());
+console.log(plain, new Connection(clientConfig).listenerCount('end'));
+class Bus extends Events {}
+new Bus().on('error', (failure: Error, where: Client) => console.error(failure, where.host));
+
+// Names of types
+const dateOid: number = types.builtins.DATE;
+const kinds: typeof types.builtins = types.builtins;
+const builder: ResultBuilder<User> = await client.query<User>('select 1').then((result) => {
+  const built: ResultBuilder<User> = Object.assign(result, { addRow: () => {} });
+  return built;
+});
+const base: QueryResultBase = builder;
+interface Counted extends QueryResultBase {
+  count: number;
+}
+interface Building extends ResultBuilder<User> {
+  done: boolean;
+}
+interface Mine extends QueryConfig<[number]> {
+  label: string;
+}
+class Repository implements Pick<ClientBase, 'query'> {
+  query = client.query.bind(client) as ClientBase['query'];
+}
+console.log(dateOid, kinds.INT8, base.command, new Repository(), pg.native?.Client, native?.Pool);
+console.log({} as Counted, {} as Building, {} as Mine);
+class Wrapped extends Client {
+  override connect(): Promise<any>;
+  override connect(callback: any): void;
+  override connect(callback?: any): any {
+    return callback ? super.connect(callback) : super.connect();
+  }
+}
+const other2: ClientBase = new Wrapped(clientConfig);
+other2.on('error', (failure) => failure.stack).on('notice', ({ severity }) => severity);
+const made: () => Promise<PoolClient> = () => pool.connect();
+const parsersOfMine: CustomTypesConfig = {
+  getTypeParser(id: number, format?: any) {
+    return types.getTypeParser(id, format);
+  },
+};
+const {
+  rows: [only],
+} = await pool.query<{ n: string }>({ text: 'select 1 as n', types: parsersOfMine });
+console.log(only?.n, made);

@@ -1,0 +1,5 @@
+'use strict';
+
+// `pg/lib/index` where this package replaces `pg`.
+
+module.exports = require('../index');
