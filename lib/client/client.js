@@ -12,7 +12,7 @@ const {
 } = require('../base');
 const { Catalog, Connection } = require('../connection');
 const { readOptions } = require('../options');
-const { defineClientProperties, PgConnection, showQuery } = require('../pg');
+const { defineClientProperties, PgConnection, showQuery, showReplication } = require('../pg');
 const { Batch, beginTraced, Cursor, traceTransaction, watch } = require('../query');
 const { TypeOverrides } = require('../rows');
 const { StatementRegistry } = require('../statements');
@@ -139,7 +139,10 @@ class Client extends Streamable {
 
   /** The object that reports the server's parameters, as in `pg`. */
   get connection() {
-    this.#pgConnection ??= new PgConnection();
+    if (this.#pgConnection === undefined) {
+      this.#pgConnection = new PgConnection();
+      showReplication(this.#pgConnection, this.#connection);
+    }
     return this.#pgConnection;
   }
 

@@ -8,6 +8,7 @@ const PgConnection = require('./connection');
 const ConnectionParameters = require('./connection-parameters');
 const PgQuery = require('./query');
 const { showQuery } = require('./query-queue');
+const { showReplication } = require('./replication');
 const utils = require('./utils');
 
 module.exports = {
@@ -16,5 +17,6 @@ module.exports = {
   PgConnection,
   PgQuery,
   showQuery,
+  showReplication,
   utils,
 };
