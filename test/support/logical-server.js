@@ -11,7 +11,14 @@ function startLogicalServer(settings) {
   return startDatabase({
     own: true,
     keepsCluster: true,
-    settings: { wal_level: 'logical', max_wal_senders: 20, max_replication_slots: 20, ...settings },
+    settings: {
+      wal_level: 'logical',
+      max_wal_senders: 20,
+      max_replication_slots: 20,
+      // What is committed is sent at once, and not when the server writes its log the next time.
+      synchronous_commit: 'on',
+      ...settings,
+    },
   });
 }
 
