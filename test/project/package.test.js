@@ -36,6 +36,7 @@ const NAMES = [
   'PoolError',
   'Query',
   'QueryAbortedError',
+  'ReplicationError',
   'Result',
   'ResultError',
   'StatementRefusedError',
