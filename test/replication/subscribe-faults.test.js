@@ -7,50 +7,23 @@ const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
 const { DatabaseError, Pool, ReplicationError } = require('../..');
 const { startDatabase } = require('../../scripts/database');
-const { dropSlots, slotState, startLogicalServer, until } = require('../support/logical-server');
+const { slotState, until, useNews } = require('../support/logical-server');
 const { Proxy } = require('../support/proxy');
 
 describe('subscribe() when something is wrong', function () {
-  let server;
+  const news = useNews({ wal_sender_timeout: '2s' });
+  const { newPool } = news;
   /** @type {Pool} */
   let pool;
-  let pools = [];
   let told = [];
   const ids = () => told.map(({ row }) => row.id);
   const collect = (change) => {
     told.push(change);
   };
 
-  before(async () => {
-    server = await startLogicalServer({ wal_sender_timeout: '2s' });
-  });
-
-  after(() => server?.stop());
-
-  function newPool(given) {
-    const made = new Pool({ ...server.config, ...given });
-    made.on('error', () => {});
-    pools.push(made);
-    return made;
-  }
-
-  beforeEach(async () => {
+  beforeEach(() => {
     told = [];
-    pool = newPool();
-    await pool.query(
-      'drop schema public cascade; create schema public; drop publication if exists news',
-    );
-    await pool.query('create table notes (id int primary key, note text)');
-    await pool.query('create publication news for table notes');
-  });
-
-  afterEach(async () => {
-    const all = pools;
-    pools = [];
-    await Promise.all(all.map((one) => one.ending || one.end()));
-    const admin = new Pool(server.config);
-    await dropSlots(admin);
-    await admin.end();
+    ({ pool } = news);
   });
 
   const insert = (from, to) =>
@@ -70,7 +43,7 @@ describe('subscribe() when something is wrong', function () {
       await pool.subscribe('news', collect, { slot: 'lasting' });
       await insert(1, 10);
       await until(() => told.length === 10, 'ten changes');
-      await server.restart();
+      await news.server.restart();
       await until(() => insert(11, 20).then(Boolean, () => false), 'the server is back');
       await until(() => told.length >= 20, 'twenty changes');
       assert.deepEqual(ids(), range(1, 20));
@@ -145,7 +118,7 @@ describe('subscribe() when something is wrong', function () {
     }).timeout(40_000);
 
     it('notices that the network is silent', async () => {
-      const proxy = await Proxy.open(server.config);
+      const proxy = await Proxy.open(news.server.config);
       try {
         const other = newPool(proxy.options());
         let error;
@@ -164,10 +137,10 @@ describe('subscribe() when something is wrong', function () {
 
     it('may be closed while there is no server', async () => {
       const subscription = await pool.subscribe('news', collect, { slot: 'lasting' });
-      const proxyless = server.restart();
+      const restarted = news.server.restart();
       await subscription.close();
       await subscription.ended;
-      await proxyless;
+      await restarted;
     });
   });
 
@@ -241,6 +214,7 @@ describe('subscribe() when something is wrong', function () {
       await insert(1, 1);
       await until(() => told.length === 1, 'a change');
       const { after } = told[0].transaction;
+      await pool.query('drop publication news; create publication news for table notes');
       await pool.query('create table others as select generate_series(1, 100)');
       await until(async () => (await slotState(pool, 'lasting')).isCurrent, 'it has moved on');
       await first.close();

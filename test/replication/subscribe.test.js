@@ -4,48 +4,22 @@
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
-const { ParameterError, Pool, PoolError } = require('../..');
-const { dropSlots, slotState, startLogicalServer, until } = require('../support/logical-server');
+const { ParameterError, PoolError } = require('../..');
+const { slotState, until, useNews } = require('../support/logical-server');
 
 describe('subscribe()', function () {
-  let server;
-  /** @type {Pool} */
+  const news = useNews({ logical_decoding_work_mem: '64kB' });
+  const { newPool } = news;
+  /** @type {import('../..').Pool} */
   let pool;
-  let pools = [];
   let changes = [];
   const collect = (change) => {
     changes.push(change);
   };
 
-  before(async () => {
-    server = await startLogicalServer({ logical_decoding_work_mem: '64kB' });
-  });
-
-  after(() => server?.stop());
-
-  function newPool(given) {
-    const made = new Pool({ ...server.config, ...given });
-    pools.push(made);
-    return made;
-  }
-
-  beforeEach(async () => {
+  beforeEach(() => {
     changes = [];
-    pool = newPool();
-    await pool.query(
-      'drop schema public cascade; create schema public; drop publication if exists news',
-    );
-    await pool.query('create table notes (id int primary key, note text)');
-    await pool.query('create publication news for all tables');
-  });
-
-  afterEach(async () => {
-    const all = pools;
-    pools = [];
-    await Promise.all(all.map((one) => one.ending || one.end()));
-    const admin = new Pool(server.config);
-    await dropSlots(admin);
-    await admin.end();
+    ({ pool } = news);
   });
 
   const seen = (count) => until(() => changes.length >= count, `${count} changes`);
@@ -103,9 +77,9 @@ describe('subscribe()', function () {
 
     it('has the values that a query of the pool gives', async () => {
       const types = { int8: 'bigint', date: 'string' };
+      await pool.query("alter role current_user set datestyle to 'German, DMY'");
       const typed = newPool(types);
-      typed.on('error', () => {});
-      await typed.query(`set datestyle to german; create type mood as enum ('ok'); create table kinds (
+      await typed.query(`create type mood as enum ('ok'); create table kinds (
         id int primary key, a bigint, b numeric(10, 2), c float8, d date, e timestamp, f timestamptz, g json,
         h jsonb, i bytea, j int[], k text[], l bool, m mood, n interval, o point, p uuid, q bigint[], "__proto__" text)`);
       await typed.subscribe('news', collect);
@@ -119,6 +93,7 @@ describe('subscribe()', function () {
         changes.map(({ row }) => row),
         rows,
       );
+      await pool.query('alter role current_user reset all');
       assert.equal(changes[0].row.a, 9007199254740993n);
       assert.equal(changes[0].row.d, '2020-02-29');
       assert.deepEqual(Object.keys(changes[0].row), Object.keys(rows[0]));

@@ -4,6 +4,7 @@
 // they ask of it.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { Pool } = require('../..');
 const { startDatabase } = require('../../scripts/database');
 
 /** @param {Record<string, string | number>} [settings] */
@@ -57,4 +58,53 @@ async function dropSlots(one) {
   await until(left, 'the slots are dropped');
 }
 
-module.exports = { dropSlots, slotState, startLogicalServer, until };
+/**
+ * Such a server for the tests of a describe block: before each of them a pool, and the table `notes` with the publication
+ * `news`; afterwards no pool and no slot is left.
+ * @param {Record<string, string | number>} settings
+ */
+function useNews(settings) {
+  /** @type {Pool[]} */
+  let pools = [];
+  const news = {
+    /** @type {Awaited<ReturnType<typeof startDatabase>>} */
+    server: /** @type {any} */ (undefined),
+    /** @type {Pool} */
+    pool: /** @type {any} */ (undefined),
+    /** @param {Record<string, any>} [given] */
+    newPool(given) {
+      const made = new Pool({ ...news.server.config, ...given });
+      made.on('error', () => {});
+      pools.push(made);
+      return made;
+    },
+  };
+
+  before(async () => {
+    news.server = await startLogicalServer(settings);
+  });
+
+  after(() => news.server?.stop());
+
+  beforeEach(async () => {
+    news.pool = news.newPool();
+    await news.pool.query(
+      'drop schema public cascade; create schema public; drop publication if exists news',
+    );
+    await news.pool.query('create table notes (id int primary key, note text)');
+    await news.pool.query('create publication news for all tables');
+  });
+
+  afterEach(async () => {
+    const all = pools;
+    pools = [];
+    await Promise.all(all.map((one) => one.ending || one.end()));
+    const admin = new Pool(news.server.config);
+    await dropSlots(admin);
+    await admin.end();
+  });
+
+  return news;
+}
+
+module.exports = { dropSlots, slotState, startLogicalServer, until, useNews };
