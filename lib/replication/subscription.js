@@ -3,7 +3,7 @@
 // One call of subscribe(), from its first connection to its end: has the messages of the server told one after the
 // other (teller.js), and goes on with the next connection when one was lost. Made by subscriptions.js.
 
-const { Backoff } = require('../base');
+const { Backoff, TimeLimit } = require('../base');
 const { explain, mayPass, StreamEnd, unconfirmedError } = require('./errors');
 const { formatLsn } = require('./lsn');
 const { Progress } = require('./progress');
@@ -44,7 +44,9 @@ class Run {
   #systemId = undefined;
   /** @type {'not' | 'soon' | 'now'} soon: behind the transaction that is being told */
   #closing = 'not';
-  #closingSince = 0;
+  /** @type {TimeLimit | undefined} */
+  #limit = undefined;
+  #isLate = false;
   #backoff = new Backoff();
   /** @type {(() => void) | undefined} ends a pause between two attempts */
   #endPause = undefined;
@@ -96,6 +98,14 @@ class Run {
 
   /** Reads until it is closed. @throws {Error} why it cannot go on */
   async read() {
+    try {
+      await this.#readAll();
+    } finally {
+      this.#limit?.cancel();
+    }
+  }
+
+  async #readAll() {
     while (this.#stream !== undefined) {
       const stream = this.#stream;
       try {
@@ -142,8 +152,7 @@ class Run {
    */
   get #isWanted() {
     if (this.#closing === 'not') return true;
-    if (this.#options.isTemporary) return false;
-    return performance.now() - this.#closingSince < FINISH_MILLIS;
+    return !this.#options.isTemporary && !this.#isLate;
   }
 
   /** Once for each outage and code. @param {any} error */
@@ -167,14 +176,20 @@ class Run {
 
   /** @param {boolean} isNow even in the middle of a transaction */
   close(isNow) {
-    if (this.#closing === 'not') this.#closingSince = performance.now();
+    this.#limit ??= new TimeLimit(FINISH_MILLIS, () => {
+      this.#isLate = true;
+      if (this.#stream === undefined) this.abort();
+    });
     if (this.#closing !== 'now') this.#closing = isNow ? 'now' : 'soon';
     if (isNow) this.#teller.stop();
     if (this.#stream !== undefined) this.#stream.wake();
-    else if (!this.#isWanted) {
-      this.#endPause?.();
-      this.#session?.destroy();
-    }
+    else if (!this.#isWanted) this.abort();
+  }
+
+  /** Gives up the connection that is being made. */
+  abort() {
+    this.#endPause?.();
+    this.#session?.destroy();
   }
 
   /** When it is closed. */

@@ -94,7 +94,7 @@ class Subscriptions {
   /** Closes all of them. */
   async end() {
     this.#isEnded = true;
-    for (const run of this.#opening) run.close(true);
+    for (const run of this.#opening) run.abort();
     await Promise.all([...this.#open].map((subscription) => subscription.close()));
   }
 }

@@ -135,6 +135,33 @@ describe('subscribe() when something is wrong', function () {
       }
     });
 
+    it('is closed, and says what was not confirmed, while the server does not answer', async () => {
+      const proxy = await Proxy.open(news.server.config);
+      try {
+        const subscription = await newPool(proxy.options()).subscribe('news', collect, {
+          slot: 'lasting',
+        });
+        proxy.hold();
+        proxy.sever();
+        const ended = subscription.ended.catch((error) => error);
+        await delay(200);
+        await subscription.close();
+        const error = await ended;
+        assert.ok(error instanceof ReplicationError, String(error));
+        assert.match(error.message, /could not be told what it has read: that comes again/);
+      } finally {
+        await proxy.close();
+      }
+    });
+
+    it('does not begin when the pool is ended meanwhile', async () => {
+      const other = newPool();
+      const refused = other.subscribe('news', collect, { slot: 'lasting' }).catch((error) => error);
+      await other.end();
+      assert.equal((await refused).code, 'ERR_PG_CONDUIT_POOL_ENDED');
+      await until(async () => !(await slotState(pool, 'lasting'))?.active, 'nobody reads the slot');
+    });
+
     it('may be closed while there is no server', async () => {
       const subscription = await pool.subscribe('news', collect, { slot: 'lasting' });
       const restarted = news.server.restart();
