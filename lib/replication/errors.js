@@ -3,8 +3,7 @@
 // The errors of subscriptions, with what to do: many of the server's reasons lie in its configuration. Used by
 // session.js, slot.js and subscription.js.
 
-const { ConnectionError, DatabaseError, ReplicationError } = require('../base');
-const { isTransient } = require('../connection');
+const { ConnectionError, DatabaseError, HOOK_CODE, ReplicationError } = require('../base');
 
 /** The stream of messages has ended, whatever for: another connection may go on. */
 class StreamEnd extends Error {
@@ -46,9 +45,10 @@ const HINTS = [
   ],
 ];
 
-/** Classes of SQLSTATE that pass by: connections, resources, the operator. */
-const PASSING = /^(?:08|53|57)/;
-const SLOT_IN_USE = '55006';
+/** Classes of SQLSTATE that pass by: connections, resources, the operator; and a slot that is in use. */
+const PASSING = /^(?:08|53|57|55006)/;
+/** Those of connections that do not: the options are wrong. */
+const STAYING = new Set([HOOK_CODE, 'ERR_PG_CONDUIT_TLS']);
 
 /**
  * @param {any} error that a connection, or its server, has told
@@ -61,10 +61,10 @@ function explain(error) {
   return error;
 }
 
-/** @param {any} error @returns {boolean} whether another attempt may succeed */
+/** @param {any} error @returns {boolean} whether another attempt may succeed, however long it takes */
 function mayPass(error) {
-  if (error instanceof ReplicationError) return false;
-  return isTransient(error) || PASSING.test(String(error.code)) || error.code === SLOT_IN_USE;
+  if (error instanceof ConnectionError) return !STAYING.has(String(error.code));
+  return error instanceof DatabaseError && PASSING.test(String(error.code));
 }
 
 /** @param {string} level */
