@@ -251,6 +251,36 @@ describe('subscribe() when something is wrong', function () {
       assert.deepEqual(gaps, []);
     });
 
+    it('tells of it when the server has removed the log that the slot needs', async () => {
+      const first = await pool.subscribe('news', collect, { slot: 'lasting' });
+      await first.close();
+      await pool.query("alter system set max_slot_wal_keep_size = '1MB'");
+      await pool.query('select pg_reload_conf()');
+      try {
+        const isLost = async () => {
+          await pool.query(
+            "select pg_logical_emit_message(false, '', repeat('x', 1000000)), pg_switch_wal()",
+          );
+          await pool.query('checkpoint');
+          const { rows } = await pool.query('select wal_status from pg_replication_slots');
+          return rows[0].wal_status === 'lost';
+        };
+        await until(isLost, 'the log is removed');
+        const refused = await pool.subscribe('news', collect, { slot: 'lasting' }).catch((e) => e);
+        assert.match(
+          refused.message,
+          /^changes behind the beginning cannot be told: the slot is gone/,
+        );
+        await pool.subscribe('news', collect, { slot: 'lasting', onGap });
+        assert.deepEqual(reasons(), ['slot-lost']);
+        await insert(1, 1);
+        await until(() => told.length === 1, 'a change');
+      } finally {
+        await pool.query('alter system reset max_slot_wal_keep_size');
+        await pool.query('select pg_reload_conf()');
+      }
+    });
+
     it('tells of it when the server has not come so far', async () => {
       await pool.query("select pg_create_logical_replication_slot('lasting', 'pgoutput')");
       const from = 'FF/0';
