@@ -166,6 +166,11 @@ export interface ClientOptions extends LibpqOptions {
   ssl?: boolean | TlsMode | TlsOptions | ConnectionOptions | undefined;
   /** As in `pg`, it is always UTF-8: the server converts. */
   client_encoding?: string | undefined;
+  /**
+   * Of a {@link Client}: a connection for the commands of replication, to a database or, with `true`, to none. It takes texts
+   * without values only. See {@link Pool.subscribe} for the changes of tables.
+   */
+  replication?: 'database' | boolean | undefined;
   /** TCP keepalives. Default of libpq: on. */
   keepAlive?: boolean | undefined;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
@@ -1047,6 +1052,168 @@ export interface Subscription {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** A table of a {@link Change}, as it was when the change was made. */
+export interface ChangedTable {
+  /** The oid. */
+  readonly id: number;
+  readonly schema: string;
+  readonly table: string;
+  /** What `old` has: the key (`'default'`, `'index'`), the whole row (`'full'`), or nothing. */
+  readonly replicaIdentity: 'default' | 'nothing' | 'full' | 'index';
+  readonly columns: readonly {
+    readonly name: string;
+    /** Whether it is part of the replica identity. */
+    readonly isKey: boolean;
+    /** The oid. */
+    readonly typeId: number;
+    readonly modifier: number;
+  }[];
+}
+
+/** The transaction of a {@link Change}: the same object for all its changes. */
+export interface ChangeTransaction {
+  readonly xid: number;
+  /** Position of the commit. Positions are LSNs, such as `'0/16B3748'`. */
+  readonly lsn: string;
+  /** {@link SubscribeOptions.from} for whoever has all of this transaction. */
+  readonly after: string;
+  readonly commitTime: Date;
+}
+
+interface ChangeBase {
+  /** Position in the write-ahead log. */
+  readonly lsn: string;
+  readonly transaction: ChangeTransaction;
+}
+
+interface RowChangeBase extends ChangeBase {
+  readonly relation: ChangedTable;
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** A row was inserted. */
+export interface InsertChange<R = any> extends RowChangeBase {
+  readonly kind: 'insert';
+  row: R;
+}
+
+/** A row was updated. */
+export interface UpdateChange<R = any> extends RowChangeBase {
+  readonly kind: 'update';
+  /** The row afterwards, without the columns of `unchanged`. */
+  row: R;
+  /** With the replica identity `full` the row before; else its key, if that has changed. */
+  old: Partial<R> | undefined;
+  /** Columns with large values that have not changed: the server does not send them. */
+  unchanged: string[];
+}
+
+/** A row was deleted. */
+export interface DeleteChange<R = any> extends RowChangeBase {
+  readonly kind: 'delete';
+  /** The key, or with the replica identity `full` the row. */
+  old: Partial<R>;
+}
+
+/** A table was truncated. */
+export interface TruncateChange extends RowChangeBase {
+  readonly kind: 'truncate';
+  readonly cascade: boolean;
+  readonly restartIdentity: boolean;
+}
+
+/** A message of `pg_logical_emit_message()`, with {@link SubscribeOptions.messages}. */
+export interface MessageChange {
+  readonly kind: 'message';
+  readonly lsn: string;
+  /** `undefined` for a message that is not transactional. */
+  readonly transaction: ChangeTransaction | undefined;
+  readonly prefix: string;
+  readonly content: Buffer;
+}
+
+/** The beginning or the end of a transaction, with {@link SubscribeOptions.boundaries}. */
+export interface BoundaryChange extends ChangeBase {
+  readonly kind: 'begin' | 'commit';
+}
+
+/** What the handler of {@link Pool.subscribe} is called with. */
+export type Change<R = any> =
+  | InsertChange<R>
+  | UpdateChange<R>
+  | DeleteChange<R>
+  | TruncateChange
+  | MessageChange
+  | BoundaryChange;
+
+/** Changes that a subscription may not have told. */
+export interface ChangeGap {
+  /**
+   * `slot-created`: the slot did not exist when the subscription began. `slot-lost`: it is gone, or the server has removed
+   * the log that it needs; a new one was made. `slot-moved`: somebody else has read it. `server-behind`, `other-server`:
+   * the server has lost what it had, or is another one. `transaction-missing`: the rest of a transaction did not come.
+   */
+  reason:
+    | 'slot-created'
+    | 'slot-lost'
+    | 'slot-moved'
+    | 'server-behind'
+    | 'other-server'
+    | 'transaction-missing';
+  slot: string;
+  /** All changes before this position were told; `null`: none was. */
+  from: string | null;
+  /** All changes behind this position will be told. */
+  to: string;
+  /**
+   * If a slot was made: what `SET TRANSACTION SNAPSHOT` takes, until `onGap` has resolved, to read the tables as they are at
+   * `to`.
+   */
+  snapshot: string | null;
+}
+
+/** Options of {@link Pool.subscribe}. */
+export interface SubscribeOptions {
+  /**
+   * Name of a replication slot, which lasts: what was not confirmed waits there for the next subscription. It is made if
+   * it does not exist. Default: a temporary slot, which ends with its connection.
+   */
+  slot?: string | undefined;
+  /** Position to begin with. Default: what the slot has confirmed. The server cannot go back behind that. */
+  from?: string | undefined;
+  /**
+   * Called, and awaited, before the subscription goes on behind a gap. Without it a gap ends the subscription with a
+   * {@link ReplicationError}, except that of a new slot.
+   */
+  onGap?: ((gap: ChangeGap) => void | Promise<void>) | undefined;
+  /** Whether the server sends large transactions before they are committed. They are told afterwards. Default: false */
+  streaming?: boolean | undefined;
+  /** With `streaming`: how much of such transactions is kept in memory. Default: 64 MB */
+  maxStreamedBytes?: number | undefined;
+  /** Whether to tell messages of `pg_logical_emit_message()`. PostgreSQL 14 or later. Default: false */
+  messages?: boolean | undefined;
+  /** Whether to tell where transactions begin and end. Default: false */
+  boundaries?: boolean | undefined;
+}
+
+/** Returned by {@link Pool.subscribe}. */
+export interface ChangeSubscription {
+  readonly slot: string;
+  readonly isTemporary: boolean;
+  /** All changes before it have been told, and the handler has resolved. */
+  readonly position: string;
+  /** Resolves when it was closed. Rejects when it cannot go on; if nobody handles that, it is an unhandled rejection. */
+  readonly ended: Promise<void>;
+  /**
+   * Ends it behind the transaction that is being told; with `now`, behind the change, and the transaction comes again to the
+   * next subscription of its slot. Confirms what was told. Resolves when the connection is closed.
+   */
+  close(options?: { now?: boolean | undefined; dropSlot?: boolean | undefined }): Promise<void>;
+  /** The same as {@link ChangeSubscription.close}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
 /** Events of a {@link Pool}, with the arguments of their listeners. */
 export interface PoolEvents {
   /** A connection was opened. Its client has no `release()` until it is checked out, and is declared as in `@types/pg`. */
@@ -1059,7 +1226,7 @@ export interface PoolEvents {
   remove: [client: PoolClient];
   /**
    * A connection was lost, and its queries have been rejected. Without a listener the event is ignored. For the
-   * connection of {@link Pool.listen}, it also reports each reason why reconnecting fails, once.
+   * connections of {@link Pool.listen} and {@link Pool.subscribe}, it also reports each reason why reconnecting fails, once.
    */
   error: [error: ConnectionError | DatabaseError, client: PoolClient];
 }
@@ -1207,6 +1374,24 @@ export class Pool extends EventEmitter {
    * @param payload less than 8000 bytes. Default: empty
    */
   notify(channel: string, payload?: string): Promise<void>;
+
+  /**
+   * Calls the handler for each change of the tables of a publication, in the order of the commits, and one at a time: the
+   * next change waits for the promise that it returns. A transaction is confirmed when that was so for all its changes. A
+   * lost connection is replaced, and no change is told twice because of that. If the handler throws, the subscription ends.
+   *
+   * Needs `wal_level = logical` and a role with the attribute REPLICATION; docs/logical-replication.md has the details.
+   * Each subscription has a connection in addition to those of the pool, which keeps the process alive.
+   *
+   * Resolves when the server has begun. Rejects with a {@link ParameterError}, a {@link PoolError}, a
+   * {@link ReplicationError}, or as {@link Client.connect} and {@link Client.query} do.
+   * @param publication its name, or several
+   */
+  subscribe<R = any>(
+    publication: string | readonly string[],
+    onChange: (change: Change<R>) => unknown,
+    options?: SubscribeOptions,
+  ): Promise<ChangeSubscription>;
 
   /**
    * The pool of the option `replicas`, for queries that only read. It ends with this pool. Without that option it
@@ -1520,6 +1705,15 @@ export type PoolErrorCode =
 /** The pool did not run the query. */
 export class PoolError extends ConduitError {
   code: PoolErrorCode;
+}
+
+/**
+ * A subscription cannot begin or go on: the server, the publication or the slot is not as it must be, or changes are
+ * missing and there is no {@link SubscribeOptions.onGap}. `hint` says what to do.
+ */
+export class ReplicationError extends ConduitError {
+  constructor(message: string, options?: { cause?: unknown; hint?: string | undefined });
+  code: 'ERR_PG_CONDUIT_REPLICATION';
 }
 
 /**

@@ -148,6 +148,13 @@ void Delivery::PushCopyData(int32_t slot, std::string_view data) {
   bytes.append(data);
 }
 
+void Delivery::PushCopyMessage(int32_t slot, std::string_view data) {
+  if (ChunkIsFull()) NextChunk();
+  std::string& bytes = text().bytes;
+  Push(Event::kCopyData, slot, bytes.size(), data.size());
+  bytes.append(data);
+}
+
 bool Delivery::ChunkIsFull() const {
   if (chunk_count_ == 0) return false;
   const TextChunk& chunk = chunks_[chunk_count_ - 1];

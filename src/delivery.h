@@ -59,6 +59,8 @@ class Delivery {
   void PushText(std::string_view utf8);
   // Appends to the chunk's bytes, and extends the event before if it can.
   void PushCopyData(int32_t slot, std::string_view data);
+  // As one event, whatever comes before and after: a message of replication.
+  void PushCopyMessage(int32_t slot, std::string_view data);
   // For counts that are known only afterwards: Patch() writes an int of an event at its Mark().
   size_t Mark() const { return events_.size(); }
   void Patch(size_t mark, int32_t value) { events_[mark] = value; }

@@ -223,7 +223,7 @@ void Pipeline::Consume() {
 
 void Pipeline::Drain() {
   while (!lost() && reading_ && !fifo_.empty() && copy_ != CopyState::kIn) {
-    if (copy_ == CopyState::kOut && !TakeCopyData()) break;
+    if (GivesCopyData() && !TakeCopyData()) break;
     uint32_t& flags = fifo_.front().flags;
     if ((flags & (kFlagChunked | kFlagStreamed)) != 0) {
       if ((flags & kFlagStreamed) != 0) {

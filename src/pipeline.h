@@ -138,7 +138,9 @@ class Pipeline final : public SocketWatcher::Owner {
     uint64_t sent_at;  // uv_hrtime
   };
 
-  enum class CopyState { kNone, kIn, kOut };
+  // kBoth: replication, until either side ends its half: kBothOut, what the server still sends;
+  // kBothIn, the server has ended its half, and waits for the end of ours.
+  enum class CopyState { kNone, kIn, kOut, kBoth, kBothOut, kBothIn };
 
   void OnSocketEvent(int status, int events) override;
   // True when the command was handed to libpq.
@@ -150,8 +152,14 @@ class Pipeline final : public SocketWatcher::Owner {
   void Drain();
   void StartSimple();
   void EndSimple();
+  bool GivesCopyData() const {
+    return copy_ == CopyState::kOut || copy_ == CopyState::kBoth || copy_ == CopyState::kBothOut;
+  }
+  bool TakesCopyData() const { return copy_ == CopyState::kIn || copy_ == CopyState::kBoth; }
   // False if more input is needed.
   bool TakeCopyData();
+  // False if it is lost.
+  bool SendCopyEnd(const char* message);
   void NotifyDrained();
   void TakeResult(ResultPtr result);
   void TakeSync();

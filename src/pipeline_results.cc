@@ -69,7 +69,23 @@ void Pipeline::TakeResult(ResultPtr result) {
     case PGRES_PIPELINE_SYNC:
       TakeSync();
       break;
+    case PGRES_COPY_BOTH:
+      if (head.phase == Phase::kSimple) {
+        copy_ = CopyState::kBoth;
+        head.completed = false;
+        delivery->Push(Event::kCopyBoth, head.slot);
+        break;
+      }
+      Lose("replication cannot begin in a pipeline");
+      break;
     case PGRES_COPY_IN:
+      if (copy_ == CopyState::kBothIn) {
+        copy_ = CopyState::kNone;
+        head.completed = false;
+        SendCopyEnd(nullptr);
+        break;
+      }
+      [[fallthrough]];
     case PGRES_COPY_OUT:
       if (head.phase == Phase::kSimple) {
         const bool is_in = status == PGRES_COPY_IN;
@@ -79,8 +95,6 @@ void Pipeline::TakeResult(ResultPtr result) {
                        PQbinaryTuples(result.get()), PQnfields(result.get()));
         break;
       }
-      [[fallthrough]];
-    case PGRES_COPY_BOTH:
       Lose("COPY FROM STDIN and COPY TO STDOUT cannot run in a pipeline");
       break;
   }

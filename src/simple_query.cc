@@ -1,5 +1,5 @@
-// The part of Pipeline that leaves pipeline mode: texts of several statements
-// and COPY, by the simple protocol (PostgreSQL documentation, "Simple Query" and
+// The part of Pipeline that leaves pipeline mode: texts of several statements, COPY and
+// replication, by the simple protocol (PostgreSQL documentation, "Simple Query" and
 // "COPY Operations" in "Message Flow"). See pipeline.h.
 #include <climits>
 #include <utility>
@@ -50,6 +50,7 @@ void Pipeline::EndSimple() {
 
 bool Pipeline::TakeCopyData() {
   const int32_t slot = fifo_.front().slot;
+  const bool is_both = copy_ != CopyState::kOut;
   for (;;) {
     char* data = nullptr;
     const int size = PQgetCopyData(conn_.get(), &data, 1);
@@ -57,15 +58,19 @@ bool Pipeline::TakeCopyData() {
     if (size == 0) return false;
     if (size < 0) {
       // The end, or an error: the next result says which.
-      copy_ = CopyState::kNone;
+      copy_ = copy_ == CopyState::kBoth ? CopyState::kBothIn : CopyState::kNone;
       return true;
     }
-    context_.delivery->PushCopyData(slot, {data, static_cast<size_t>(size)});
+    if (is_both) {
+      context_.delivery->PushCopyMessage(slot, {data, static_cast<size_t>(size)});
+    } else {
+      context_.delivery->PushCopyData(slot, {data, static_cast<size_t>(size)});
+    }
   }
 }
 
 bool Pipeline::PutCopyData(const char* data, size_t size) {
-  if (lost() || copy_ != CopyState::kIn || size > INT_MAX) return false;
+  if (lost() || !TakesCopyData() || size > INT_MAX) return false;
   if (PQputCopyData(conn_.get(), data, static_cast<int>(size)) != 1) {
     Lose(PQerrorMessage(conn_.get()));
     return false;
@@ -78,21 +83,26 @@ bool Pipeline::PutCopyData(const char* data, size_t size) {
 }
 
 void Pipeline::NotifyDrained() {
-  if (!copy_undrained_ || want_writable_ || copy_ != CopyState::kIn) return;
+  if (!copy_undrained_ || want_writable_ || !TakesCopyData()) return;
   copy_undrained_ = false;
   context_.delivery->Push(Event::kCopyDrained, fifo_.front().slot);
 }
 
 bool Pipeline::EndCopy(const char* message) {
-  if (lost() || copy_ != CopyState::kIn) return false;
-  copy_ = CopyState::kNone;
+  if (lost() || !TakesCopyData()) return false;
+  copy_ = copy_ == CopyState::kBoth ? CopyState::kBothOut : CopyState::kNone;
   copy_undrained_ = false;
+  if (!SendCopyEnd(message)) return false;
+  Drain();
+  return true;
+}
+
+bool Pipeline::SendCopyEnd(const char* message) {
   if (PQputCopyEnd(conn_.get(), message) != 1) {
     Lose(PQerrorMessage(conn_.get()));
     return false;
   }
   RequestFlush();
-  Drain();
   return true;
 }
 

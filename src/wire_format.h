@@ -79,6 +79,7 @@ enum class Event : int32_t {
   kCopyData = 22,       // slot, offset and length in the chunk's bytes
   kCopyDrained = 23,    // slot: the data that were put have been sent
   kCancelled = 24,      // connection, 1 if the server has received it, message text
+  kCopyBoth = 25,       // slot: replication has begun; each message is a kCopyData of its own
 };
 
 constexpr int kShapeFieldInts = 9;  // name text, table, column, type, size,

@@ -106,6 +106,17 @@ class TransactionError extends ConduitError {}
 class PoolError extends ConduitError {}
 
 /**
+ * A subscription to the changes of tables cannot begin or go on: the server, the publication or the slot is not as it
+ * must be, or changes are lost and nobody is told. Code `ERR_PG_CONDUIT_REPLICATION`.
+ */
+class ReplicationError extends ConduitError {
+  /** @param {string} message @param {{ cause?: unknown, hint?: string }} [options] */
+  constructor(message, options) {
+    super(message, 'ERR_PG_CONDUIT_REPLICATION', options);
+  }
+}
+
+/**
  * A value that the server sent cannot be represented: a string longer than V8 allows, an int8
  * beyond 2^53 with `int8: 'number'`, bytes that are not valid in their type's format, or a type
  * parser that threw. The query itself was run. Code `ERR_PG_CONDUIT_RESULT`.
@@ -240,6 +251,7 @@ module.exports = {
   ConnectionError,
   TransactionError,
   PoolError,
+  ReplicationError,
   ResultError,
   DatabaseError,
   isFatal,

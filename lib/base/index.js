@@ -6,6 +6,7 @@
 // (wire-format.js).
 
 const { afterDelivery, runDelivery } = require('./after-delivery');
+const { Backoff } = require('./backoff');
 const { BytesGoneError, assertThere, isBytes, lengthOf, partOf, toBytes } = require('./bytes');
 const { CallSite, Deferred, duringCall, rejection } = require('./caller-stack');
 const {
@@ -16,6 +17,7 @@ const {
   ParameterError,
   PoolError,
   QueryAbortedError,
+  ReplicationError,
   ResultError,
   StatementRefusedError,
   TransactionError,
@@ -62,6 +64,7 @@ module.exports = {
   afterDelivery,
   apart,
   assertThere,
+  Backoff,
   BytesGoneError,
   callApart,
   callLocked,
@@ -102,6 +105,7 @@ module.exports = {
   PoolError,
   QueryAbortedError,
   rejection,
+  ReplicationError,
   ResultError,
   runDelivery,
   shapeFieldInts,

@@ -52,6 +52,7 @@ const event = Object.freeze({
   copyData: 22,
   copyDrained: 23,
   cancelled: 24,
+  copyBoth: 25,
 });
 
 const phase = Object.freeze({ parse: 0, execute: 1, close: 2, sync: 3, simple: 4 });

@@ -12,7 +12,13 @@ const {
 } = require('../base');
 const { Catalog, Connection } = require('../connection');
 const { changeConnection, readOptions } = require('../options');
-const { changesOf, defineClientProperties, PgConnection, showQuery } = require('../pg');
+const {
+  changesOf,
+  defineClientProperties,
+  PgConnection,
+  showQuery,
+  showReplication,
+} = require('../pg');
 const { Batch, beginTraced, Cursor, traceTransaction, watch } = require('../query');
 const { TypeOverrides } = require('../rows');
 const { StatementRegistry } = require('../statements');
@@ -142,7 +148,10 @@ class Client extends Streamable {
 
   /** The object that reports the server's parameters, as in `pg`. */
   get connection() {
-    this.#pgConnection ??= new PgConnection();
+    if (this.#pgConnection === undefined) {
+      this.#pgConnection = new PgConnection();
+      showReplication(this.#pgConnection, this.#connection);
+    }
     return this.#pgConnection;
   }
 

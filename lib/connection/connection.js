@@ -14,6 +14,7 @@ const { ConnectionLoad } = require('./load');
 const { NativeEvents } = require('./native-events');
 const { Outbox } = require('./outbox');
 const { OwnDeadline, OwnQuery } = require('./own-statements');
+const { Replication } = require('./replication');
 const { SessionState } = require('./session-state');
 const { Unwanted } = require('./unwanted');
 
@@ -72,6 +73,7 @@ class Connection {
       settings.query_timeout,
       (text, millis) => this.#lifecycle.endSilent(silentError(text, millis)),
     );
+    this.replication = settings.conninfo.replication ? new Replication() : undefined;
     this.session = new SessionState(this, () => this.#outbox.learnTransactionStatus());
     this.#outbox = new Outbox(this, settings, registry);
     this.#lifecycle = new Lifecycle(this, this.#native, this.#outbox, owner, settings);
@@ -177,8 +179,9 @@ class Connection {
     }
     const info = query.identify(this.#registry);
     const { kind, refusal } = info.class;
-    const isOne =
-      !info.isSeveral || query.parameters.length > 0 || query.isStreamed || query.isExtended;
+    // The server takes nothing but the simple protocol on a connection for replication.
+    const isSimple = info.isSeveral || this.replication !== undefined;
+    const isOne = !isSimple || query.parameters.length > 0 || query.isStreamed || query.isExtended;
     if ((!isOne || query.isCopy) && !this.isShared) {
       // Detected later, the statements in front of the COPY might be committed already.
       if (info.hasCopyAmong && !query.isCopy) query.reject(copyAmongError());
@@ -376,6 +379,7 @@ class Connection {
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
+    this.replication?.end();
   }
 
   afterSettling() {

@@ -11,4 +11,8 @@ const { isTransient, waitedError } = require('./errors');
 const { OwnQuery, ownMillis } = require('./own-statements');
 const { countShown } = require('./stand-in');
 
+/**
+ * @typedef {import('./replication').ReplicationReader} ReplicationReader
+ */
+
 module.exports = { Catalog, Connection, countShown, isTransient, ownMillis, OwnQuery, waitedError };

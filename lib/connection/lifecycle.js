@@ -133,7 +133,7 @@ class Lifecycle {
         this.#standIn = new StandIn(this.#native.socketFamily());
         this.#standIn.show(this.#isLoopRef);
       }
-      this.#outbox.formats.begin();
+      if (this.#connection.replication === undefined) this.#outbox.formats.begin();
       this.#outbox.sendHeld();
     });
   }
@@ -170,6 +170,9 @@ class Lifecycle {
       this.#close();
     } else if (this.#state === 'new') {
       this.#close();
+    } else if (this.#connection.replication?.isOn) {
+      // It never finishes.
+      this.destroy();
     } else {
       this.#state = 'ending';
       this.#finish();

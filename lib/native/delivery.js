@@ -165,6 +165,10 @@ function readEventsFrom(at, ints, firstCell, now, more) {
         slots[int32[at + 1]]?.copyOut(int32[at + 2] === 1, int32[at + 3]);
         at += 4;
         break;
+      case event.copyBoth:
+        slots[int32[at + 1]]?.copyBoth();
+        at += 2;
+        break;
       case event.copyData:
         slots[int32[at + 1]]?.copyData(
           chunk.bytes.subarray(int32[at + 2], int32[at + 2] + int32[at + 3]),
@@ -256,6 +260,7 @@ const OF_CONNECTIONS = new Set([
 const OF_SLOTS = new Set([
   ...[event.rows, event.complete, event.sync, event.completeOther, event.emptyQuery, event.parsed],
   ...[event.error, event.aborted, event.copyIn, event.copyOut, event.copyData, event.copyDrained],
+  ...[event.copyBoth],
   ...[event.notSent, event.unreadable],
 ]);
 
@@ -273,6 +278,7 @@ function eventInts(at) {
     case event.emptyQuery:
     case event.parsed:
     case event.copyDrained:
+    case event.copyBoth:
       return 2;
     case event.aborted:
     case event.unreadable:

@@ -73,6 +73,9 @@ class SlotEntry {
   /** @param {boolean} _isBinary @param {number} _columns */
   copyOut(_isBinary, _columns) {}
 
+  /** CopyBothResponse: replication has begun, and each message of it is a copyData() of its own. */
+  copyBoth() {}
+
   /** @param {Buffer} _data valid during this call only */
   copyData(_data) {}
 

@@ -44,7 +44,6 @@ const IMPOSSIBLE = {
     'libpq makes its own socket: give the address of a proxy or tunnel in host and port, or the ' +
     'folder of its unix socket in host',
   connection: 'libpq has its own connection',
-  replication: 'use pg for replication connections, which have no pipeline mode',
 };
 
 const libpqKeywords = new Set(binding.conninfoKeywords());
@@ -87,11 +86,22 @@ const SPECIAL = {
     if (/^(?:utf-?8|unicode|auto)$/i.test(String(value))) return;
     warnOfValue('client_encoding', value, 'it counts as UTF8, and the server converts');
   },
+  replication(value, { conninfo }) {
+    // A walsender of one database, or of the whole cluster.
+    if (value === 'database') conninfo.replication = value;
+    else if (boolean(TRUTHS.get(value) ?? value, 'replication')) conninfo.replication = 'true';
+  },
   poolSize(value, { settings, options }) {
     const max = SETTINGS.max.check(value, 'poolSize');
     if (!options.max) settings.max = max;
   },
 };
+
+/** As libpq and the server take them. @type {ReadonlyMap<unknown, boolean>} */
+const TRUTHS = new Map([
+  ...[1, '1', 'true', 'on', 'yes'].map((text) => /** @type {const} */ ([text, true])),
+  ...[0, '0', 'false', 'off', 'no'].map((text) => /** @type {const} */ ([text, false])),
+]);
 
 const MULTIPLEX_VARIABLE = 'PG_CONDUIT_MULTIPLEX';
 
@@ -312,6 +322,7 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
       .join(' ');
   }
   conninfo.client_encoding = 'UTF8';
+  if (conninfo.replication !== undefined) settings.multiplex = 'off';
   const texts = /** @type {const} */ (['date', 'timestamp', 'numericArrays']);
   settings.types = asText(
     settings.types,

@@ -8,6 +8,7 @@ const PgConnection = require('./connection');
 const ConnectionParameters = require('./connection-parameters');
 const PgQuery = require('./query');
 const { showQuery } = require('./query-queue');
+const { showReplication } = require('./replication');
 const utils = require('./utils');
 
 module.exports = {
@@ -17,5 +18,6 @@ module.exports = {
   PgConnection,
   PgQuery,
   showQuery,
+  showReplication,
   utils,
 };

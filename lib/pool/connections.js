@@ -5,8 +5,7 @@
 // often as they may, or have lived long enough. Owned by dispatcher.js, which
 // decides who uses them and is told of every change.
 
-const { afterDelivery, toConnectFailure, toFailure } = require('../base');
-const { Backoff } = require('./backoff');
+const { afterDelivery, Backoff, toConnectFailure, toFailure } = require('../base');
 const { Member } = require('./member');
 const { Metrics } = require('./metrics');
 

@@ -3,9 +3,9 @@
 // The connection that a pool listens on: opened when somebody listens, opened again after it was lost, with a pause
 // that grows while the server is down. What is to be listened to, its owner knows: listener.js.
 
+const { Backoff } = require('../base');
 const { Client, connectionOf, POOL } = require('../client');
 const { ownMillis } = require('../connection');
-const { Backoff } = require('./backoff');
 const { checkListening } = require('./listen-check');
 
 /**

@@ -18,6 +18,7 @@ const {
 } = require('../client');
 const { Catalog } = require('../connection');
 const { readOptions } = require('../options');
+const { readSubscribe, refuseReplication, Subscriptions } = require('../replication');
 const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
 const { Admission } = require('./admission');
@@ -57,6 +58,8 @@ class Pool extends Streamable {
   #leases;
   #checkouts;
   #listener;
+  #subscriptions;
+  #isEnding = false;
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
   /** @type {IdleWatch | undefined} */
@@ -89,7 +92,10 @@ class Pool extends Streamable {
     );
     this.#Client = settings.Client ?? ClientClass ?? Client;
     const registry = new StatementRegistry(new Catalog());
-    const invalid = refusal ?? useClientClass(this.#Client, this.#options, settings, registry);
+    const invalid =
+      refusal ??
+      refuseReplication(settings) ??
+      useClientClass(this.#Client, this.#options, settings, registry);
     const log = (settings.log = apart(settings.log));
     this.#dispatcher = new Dispatcher(settings, registry, {
       refuse: () => this.#admission.refuse(),
@@ -119,6 +125,11 @@ class Pool extends Streamable {
     this.#listener = new Listener(settings, registry, (error, client) =>
       this.#emitError(error, client),
     );
+    this.#subscriptions = new Subscriptions({
+      settings,
+      registry,
+      onError: (error, client) => this.#emitError(error, client),
+    });
     if (settings.leakWarningMillis > 0 && !settings.allowExitOnIdle) {
       this.#idleWatch = new IdleWatch(settings.leakWarningMillis, () => this.#look());
     }
@@ -164,7 +175,7 @@ class Pool extends Streamable {
   }
 
   get ending() {
-    return this.#dispatcher.isEnding;
+    return this.#isEnding;
   }
 
   /** Counts since the pool was made, and the state of each connection. */
@@ -267,7 +278,8 @@ class Pool extends Streamable {
   /** A pool that listens is not idle: it waits for notifications. */
   #look() {
     const { activity } = this.#dispatcher;
-    const isIdle = activity.isIdle && this.#leases.count === 0 && !this.#listener.isListening;
+    const isWaiting = this.#listener.isListening || this.#subscriptions.count > 0;
+    const isIdle = activity.isIdle && this.#leases.count === 0 && !isWaiting;
     return { ...activity, isIdle };
   }
 
@@ -301,6 +313,18 @@ class Pool extends Streamable {
     });
   }
 
+  /**
+   * Calls the handler for each change of the tables of a publication, on a connection beside the others.
+   * @param {string | readonly string[]} publication
+   * @param {import('../replication').OnChange} onChange
+   * @param {Record<string, any>} [options] slot, from, onGap, streaming, maxStreamedBytes, messages, boundaries
+   */
+  async subscribe(publication, onChange, options) {
+    const refusal = this.#admission.refuse();
+    if (refusal !== undefined) throw refusal;
+    return this.#subscriptions.open(readSubscribe(publication, onChange, options));
+  }
+
   // --- The end ----------------------------------------------------------------
 
   /**
@@ -326,6 +350,7 @@ class Pool extends Streamable {
     if (this.ending) {
       throw new PoolError('Called end on pool more than once', 'ERR_PG_CONDUIT_POOL_ENDED');
     }
+    this.#isEnding = true;
     this.#settings.log?.('ending');
     this.#idleWatch?.stop();
     const { leakWarningMillis } = this.#settings;
@@ -334,6 +359,8 @@ class Pool extends Streamable {
       return { ...others, borrowed: borrowed + this.#leases.counts.floating };
     });
     try {
+      // Their handlers may still query the pool.
+      if (this.#subscriptions.count > 0) await this.#subscriptions.end();
       await Promise.all([this.#dispatcher.end(), this.#listener.end(), this.#read?.end()]);
     } finally {
       stopWatching();

@@ -229,6 +229,24 @@ class Query extends Work {
     this.error = error;
   }
 
+  /** @override */
+  copyBoth() {
+    const { replication } = this.connection;
+    if (replication !== undefined) {
+      replication.begin();
+      return;
+    }
+    this.error ??= new StatementRefusedError(
+      "START_REPLICATION needs a client with the option replication: 'database'",
+    );
+    this.connection.endCopy();
+  }
+
+  /** @override @param {Buffer} data */
+  copyData(data) {
+    this.connection.replication?.take(data);
+  }
+
   /** @override @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
   failed(failedPhase, diagnostics) {
     if (failedPhase === phase.parse) this.parseFailed = true;

@@ -4,7 +4,7 @@
 // other way, the texts of values that are sent.
 
 const { Result } = require('./result');
-const { Field, Shape, textParsers } = require('./row-builder');
+const { Field, setProperty, Shape, textParsers } = require('./row-builder');
 const { getTypesEpoch, isDefaultParser, ownTypes, types } = require('./types');
 const { isRowKeys, toRowKeys } = require('./row-keys');
 const { asText } = require('./types/as-text');
@@ -30,6 +30,7 @@ module.exports = {
   ownTypes,
   prepareValue,
   Result,
+  setProperty,
   Shape,
   textParsers,
   toRowKeys,

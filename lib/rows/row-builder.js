@@ -423,4 +423,4 @@ function setProperty(row, name, value) {
   }
 }
 
-module.exports = { Shape, Field, textParsers };
+module.exports = { Shape, Field, setProperty, textParsers };

@@ -173,7 +173,6 @@ describe('Client', () => {
         ['stream', new PassThrough()],
         ['stream', () => new PassThrough()],
         ['connection', {}],
-        ['replication', 'database'],
       ]) {
         const error = await connectError(options({ [name]: value }));
         assert.ok(error instanceof OptionError, name);

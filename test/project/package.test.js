@@ -37,6 +37,7 @@ const NAMES = [
   'PoolError',
   'Query',
   'QueryAbortedError',
+  'ReplicationError',
   'Result',
   'ResultError',
   'StatementRefusedError',

@@ -26,6 +26,8 @@ const SPECS = [
   'rows/int8',
   'rows/no-code-generation',
   'options/options',
+  'replication/like-pg-replication',
+  'replication/subscribe',
   'query/parameters',
   'query/parameters-refused',
   'pool/pool',

@@ -8,6 +8,7 @@ import {
   OptionError,
   ParameterError,
   PoolError,
+  ReplicationError,
   ResultError,
   StatementRefusedError,
   TransactionError,
@@ -45,6 +46,7 @@ if (error instanceof DatabaseError) {
   expectType<string | undefined>(error.line);
   expectType<string | undefined>(error.routine);
 }
+if (error instanceof ReplicationError) expectType<'ERR_PG_CONDUIT_REPLICATION'>(error.code);
 if (error instanceof OptionError) expectType<'ERR_PG_CONDUIT_OPTION'>(error.code);
 if (error instanceof ParameterError) expectType<'ERR_PG_CONDUIT_PARAMETER'>(error.code);
 if (error instanceof StatementRefusedError) expectType<'ERR_PG_CONDUIT_REFUSED'>(error.code);

@@ -6,8 +6,8 @@
 
 /** From the top to the bottom; lib/index.js stands above all of them. */
 const FOLDERS = [
-  ...['paths', 'pool', 'client', 'pg', 'transaction', 'copy', 'connection', 'query', 'statements'],
-  ...['options', 'native', 'rows', 'base'],
+  ...['paths', 'pool', 'replication', 'client', 'pg', 'transaction', 'copy', 'connection', 'query'],
+  ...['statements', 'options', 'native', 'rows', 'base'],
 ];
 
 /** @param {string[]} folders @returns {string} a pattern for what is in them, and for their doors */

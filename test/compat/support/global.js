@@ -11,7 +11,7 @@ let database;
 async function mochaGlobalSetup() {
   database = await startDatabase({
     listen: true,
-    settings: { max_connections: 200, log_min_messages: 'fatal' },
+    settings: { max_connections: 200, log_min_messages: 'fatal', wal_level: 'logical' },
   });
   process.env.PG_CONDUIT_COMPAT_SERVER = JSON.stringify(database.config);
 }

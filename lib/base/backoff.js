@@ -2,7 +2,7 @@
 
 // When the next attempt to connect may start, after others have failed: later
 // each time, up to a limit, with jitter so that many processes do not come
-// back at once. Used by connections.js and listener.js.
+// back at once. Used by pool/connections.js, pool/listener.js and replication/subscription.js.
 
 const FIRST_MILLIS = 50;
 const MAX_MILLIS = 1000;
