@@ -410,8 +410,9 @@ export interface QueryConfig<Values = any> {
    */
   signal?: AbortSignal | null | undefined;
   /**
-   * Milliseconds until the query rejects with a {@link QueryAbortedError}. On a shared connection, `outcome` is
-   * `'unknown'`, the rows are discarded, and the query continues at the server while queries behind it wait.
+   * Milliseconds until the query rejects with a {@link QueryAbortedError}. A pool, as `pg`, then goes on without the
+   * connection that the query was sent on: `outcome` is `'unknown'`, other queries get another connection at once, and
+   * those that were sent there keep it until they are answered. On a client of its own the query is cancelled.
    * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
    */
   timeoutMillis?: number | undefined;

@@ -306,10 +306,16 @@ class Connection {
    * The caller no longer waits for it.
    * @param {Query | Batch} work
    * @param {import('../base').QueryAbortedError} reason
+   * @param {() => void} [leave] of a pool that goes on without this connection if the work was sent
    */
-  abort(work, reason) {
-    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.abort(work, reason));
-    else this.#unwanted.abort(work, reason);
+  abort(work, reason, leave) {
+    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.abort(work, reason, leave));
+    else this.#unwanted.abort(work, reason, leave);
+  }
+
+  /** Whether callers wait for what is in flight. */
+  get isAwaited() {
+    return this.#unwanted.isAwaited;
   }
 
   /**

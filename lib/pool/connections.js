@@ -38,6 +38,12 @@ const MIN_SWEEP_MILLIS = 5;
 class PoolConnections {
   /** All of them, in the order of their opening. @type {Set<Member>} */
   members = new Set();
+  /**
+   * Those that the pool goes on without: a caller's time limit has passed while they were busy. They serve those who
+   * still wait for them, and do not count.
+   * @type {Set<Member>}
+   */
+  left = new Set();
   /** Those in the states shared and reserved. @type {Member[]} */
   shared = [];
   connectingCount = 0;
@@ -201,6 +207,19 @@ class PoolConnections {
     member.connection.end();
   }
 
+  /** @param {import('../connection').Connection} connection that does not answer in time */
+  leave(connection) {
+    const member = [...this.members].find((each) => each.connection === connection);
+    // Only the first of those who have waited for it finds it here.
+    if (member === undefined) return;
+    // An outage is no reason to open connections without end.
+    if ([...this.left].filter((each) => each.connection.isAwaited).length < this.#limits.all) {
+      this.members.delete(member);
+      this.left.add(member);
+    }
+    this.retire(member);
+  }
+
   /** @param {Member} member that, lent, is looked at when it comes back */
   #retireIfShared(member) {
     if (this.shared.includes(member)) this.retire(member);
@@ -237,12 +256,12 @@ class PoolConnections {
    * @param {T} totals
    */
   report(totals) {
-    return this.#metrics.report(this.members, totals);
+    return this.#metrics.report([...this.members, ...this.left], totals);
   }
 
   /** @param {Member} member */
   #onClosed(member) {
-    if (!this.members.delete(member)) return;
+    if (!this.members.delete(member) && !this.left.delete(member)) return;
     if (member.state === 'connecting') {
       // It is still being counted as an attempt; but end() has to be told that it is gone.
       if (this.#isClosing) this.#listener.onSettled();

@@ -9,6 +9,7 @@ const { AsyncResource } = require('node:async_hooks');
 const { afterDelivery, lock } = require('../base');
 const { Client, plainQuery } = require('../client');
 const { isTransient } = require('../connection');
+const { isTimeout } = require('../query');
 const { activityOf, hasTransaction, unfinishedOf } = require('./activity');
 const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
@@ -195,8 +196,13 @@ class Dispatcher {
    * @param {import('../base').QueryAbortedError} reason
    */
   abort(work, reason) {
-    if (work.connection !== undefined) {
-      work.connection.abort(work, reason);
+    const { connection } = work;
+    if (connection !== undefined) {
+      const leave = () => {
+        this.#connections.leave(connection);
+        this.#pumpSoon();
+      };
+      connection.abort(work, reason, isTimeout(reason) ? leave : undefined);
       return;
     }
     this.#waiting.remove(work);
@@ -392,7 +398,8 @@ class Dispatcher {
   #finish() {
     if (this.waitingCount > 0 || this.#owner.hasFloating()) return;
     this.#connections.close();
-    if (this.#connections.members.size === 0) this.#whenEnded?.();
+    const { members, left } = this.#connections;
+    if (members.size + left.size === 0) this.#whenEnded?.();
   }
 }
 
