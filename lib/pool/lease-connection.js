@@ -148,6 +148,9 @@ class LeaseConnection extends Borrower {
       work.reject(reason);
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
+    } else if (this.member !== undefined && work.connection === this.member.connection) {
+      // The pool does not take that away from whoever has it.
+      this.member.connection.abort(work, reason);
     } else {
       if (work === this.floating && !work.isSettled) this.#giveUp(this.floating);
       this.#leases.abort(work, reason);

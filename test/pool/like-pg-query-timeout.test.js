@@ -149,6 +149,39 @@ describe('A query of a pool whose query_timeout has passed', function () {
     await Promise.all(patient);
   });
 
+  it('leaves a borrowed client the connection that it has', async () => {
+    const { pool } = await sharedPool({ max: 2 });
+    await pool.query('select 1');
+    const client = await pool.connect();
+    try {
+      await client.query("set stress.mark = 'kept'");
+      const error = await errorOf(
+        client.query({ text: 'select pg_sleep(60)', query_timeout: 100 }),
+      );
+      assert.deepEqual([error.code, error.outcome], [TIMEOUT, 'not-run']);
+      const { rows } = await client.query("select current_setting('stress.mark') as mark");
+      assert.deepEqual(rows, [{ mark: 'kept' }]);
+    } finally {
+      client.release();
+    }
+  });
+
+  it('leaves a borrowed client that only reads another connection', async () => {
+    const { pool, pid } = await sharedPool({ max: 2 });
+    const client = await pool.connect();
+    try {
+      const error = await errorOf(
+        client.query({ text: 'select pg_sleep(60)', query_timeout: 100 }),
+      );
+      assert.equal(error.code, TIMEOUT);
+      await client.query('select 1');
+      assert.ok(pool.totalCount <= 2);
+      assert.ok(pid > 0);
+    } finally {
+      client.release();
+    }
+  });
+
   it('is waited for by the end of the pool', async () => {
     const { name, pool } = await sharedPool();
     const late = errorOf(pool.query({ text: 'select pg_sleep(60)', query_timeout: 100 }));
