@@ -321,6 +321,11 @@ export interface PoolOptions extends ClientOptions {
    */
   maxWaiting?: number | undefined;
   /**
+   * Whether callers wait for a server that is down, starting or full, while the pool tries again, at most
+   * {@link ClientOptions.connectionTimeoutMillis}. Otherwise they are told at once, as with `pg`. Default: false.
+   */
+  waitForServer?: boolean | undefined;
+  /**
    * Which queries of {@link Pool.query} may share a Sync. Default: `'reads'`. See {@link SyncGroupMode}.
    */
   syncGroup?: SyncGroupMode | undefined;

@@ -7,6 +7,7 @@
 const os = require('node:os');
 const {
   ConnectionError,
+  copyError,
   DatabaseError,
   HOOK_CODE,
   PoolError,
@@ -199,7 +200,8 @@ function connectError(message, namesHost = true) {
   const broken = brokenBySystem(text);
   if (broken !== undefined) return new ConnectionError(...broken);
   if (!text.includes('server closed the connection unexpectedly')) return new ConnectionError(text);
-  return new ConnectionError(UNEXPECTED, { detail: text });
+  // libpq does not tell whether it was closed or reset.
+  return new ConnectionError(UNEXPECTED, { code: 'ECONNRESET', detail: text });
 }
 
 /** SQLSTATEs of servers that may accept connections a little later. */
@@ -239,8 +241,19 @@ function expiredError(millis, option) {
 }
 
 /**
+ * @param {any} error of a failed attempt to connect
+ * @param {import('../options').Settings} settings of a pool
+ * @returns {boolean} whether those who wait for a connection are to wait for another attempt
+ */
+function isWorthWaiting(error, { waitForServer, connectionTimeoutMillis }) {
+  if (waitForServer) return isTransient(error);
+  // Who came later than the attempt began has time left.
+  return error.message === EXPIRED && connectionTimeoutMillis > 0;
+}
+
+/**
  * A caller has waited for a pool's connection as long as `connectionTimeoutMillis` allows. If the
- * server refused connections meanwhile, the message is the reason, as in `pg`.
+ * server refused connections meanwhile, that is the error, as in `pg`.
  * @param {object} wait
  * @param {number} wait.millis
  * @param {any} wait.reason why the last attempt to connect failed, if it did
@@ -249,11 +262,13 @@ function expiredError(millis, option) {
  * @param {string} wait.refused begins the detail if it has refused
  */
 function waitedError({ millis, reason, message, silent, refused }) {
-  const isRefused = reason !== undefined && reason.message !== EXPIRED;
   const limit = `within ${millis} ms (connectionTimeoutMillis)`;
-  return new PoolError(isRefused ? reason.message : message, 'ERR_PG_CONDUIT_POOL_TIMEOUT', {
-    detail: `${isRefused ? refused : silent} ${limit}`,
-    hint: isRefused ? reason.hint : undefined,
+  if (reason !== undefined && reason.message !== EXPIRED) {
+    const detail = [`${refused} ${limit}`, reason.detail].filter(Boolean).join(': ');
+    return Object.assign(copyError(reason), { detail, outcome: 'not-run' });
+  }
+  return new PoolError(message, 'ERR_PG_CONDUIT_POOL_TIMEOUT', {
+    detail: `${silent} ${limit}`,
     cause: reason,
   });
 }
@@ -395,6 +410,6 @@ module.exports = {
   silentError,
   terminatedError,
   waitedError,
-  isTransient,
+  isWorthWaiting,
   openTransactionError,
 };

@@ -7,8 +7,16 @@
 
 const { Catalog } = require('./catalog');
 const { Connection } = require('./connection');
-const { isTransient, waitedError } = require('./errors');
+const { isWorthWaiting, waitedError } = require('./errors');
 const { OwnQuery, ownMillis } = require('./own-statements');
 const { countShown } = require('./stand-in');
 
-module.exports = { Catalog, Connection, countShown, isTransient, ownMillis, OwnQuery, waitedError };
+module.exports = {
+  Catalog,
+  Connection,
+  countShown,
+  isWorthWaiting,
+  ownMillis,
+  OwnQuery,
+  waitedError,
+};

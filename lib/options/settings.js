@@ -44,6 +44,7 @@ const {
  * @property {number} min
  * @property {number} maxInFlight
  * @property {number} maxWaiting
+ * @property {boolean} waitForServer whether callers of a pool wait for a server that refuses connections
  * @property {'off' | 'reads' | 'all'} syncGroup
  * @property {'off' | 'reads' | 'all' | undefined} multiplex which statements of clients share connections; undefined: as
  *   a pool, or a client without one, has it
@@ -108,6 +109,7 @@ const SETTINGS = {
   min: { check: integer(0, 10000), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },
   maxWaiting: { check: limit, default: Infinity },
+  waitForServer: { check: boolean, default: false },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   multiplex: { check: oneOf('off', 'reads', 'all') },
   idleTimeoutMillis: { check: integer(0), default: 10000 },

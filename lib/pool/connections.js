@@ -169,7 +169,7 @@ class PoolConnections {
   /** @param {Error} error */
   #onOpenFailed(error) {
     --this.connectingCount;
-    this.#backoff.failed(error);
+    this.#backoff.failed(error, this.isServing || this.#settings.waitForServer);
     this.#listener.onOpenFailed(error);
   }
 

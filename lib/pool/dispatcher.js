@@ -8,7 +8,7 @@ const { AsyncResource } = require('node:async_hooks');
 
 const { afterDelivery, lock } = require('../base');
 const { Client, plainQuery } = require('../client');
-const { isTransient } = require('../connection');
+const { isWorthWaiting } = require('../connection');
 const { isTimeout } = require('../query');
 const { activityOf, hasTransaction, unfinishedOf } = require('./activity');
 const { Balancer } = require('./balancer');
@@ -346,12 +346,9 @@ class Dispatcher {
   /** @param {Error} error */
   #onOpenFailed(error) {
     this.#owner.onOpenFailed(error);
-    // Those who wait will be served by open connections, if there are any. Else connectionTimeoutMillis says for how
-    // long the server may be down.
+    // Those who wait will be served by open connections, if there are any.
     const { isServing, connectingCount } = this.#connections;
-    const isHopeful =
-      isServing || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
-    if (isHopeful) {
+    if (isServing || isWorthWaiting(error, this.#settings)) {
       this.#warnOfRefusal(error);
     } else if (connectingCount === 0) {
       this.#waiting.rejectAll(error);

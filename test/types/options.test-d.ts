@@ -70,6 +70,7 @@ expectAssignable<PoolOptions>({
   min: 1,
   maxInFlight: 100,
   maxWaiting: Infinity,
+  waitForServer: true,
   syncGroup: 'all',
   multiplex: 'reads',
   idleTimeoutMillis: 0,
