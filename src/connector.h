@@ -41,6 +41,8 @@ class Connector final : public SocketWatcher::Owner {
   void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values,
              std::shared_ptr<TlsFiles> files, int max_scram_iterations);
 
+  int DuplicateSocket() const { return pg_conduit::DuplicateSocket(PQsocket(conn_.get())); }
+
  private:
   enum class Progress { kWaiting, kConnected, kFailed };
 

@@ -53,7 +53,6 @@ class Connection {
   #native;
   #outbox;
   #lifecycle;
-  #unwanted;
 
   /**
    * @param {import('../options').Settings} settings
@@ -77,7 +76,7 @@ class Connection {
     this.#lifecycle = new Lifecycle(this, this.#native, this.#outbox, owner, settings);
     this.events = new NativeEvents(this, this.#lifecycle, owner);
     this.canceller = new Canceller(this, this.#native, this.#outbox);
-    this.#unwanted = new Unwanted(this, this.#outbox);
+    this.unwanted = new Unwanted(this, this.#outbox);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -173,7 +172,7 @@ class Connection {
     }
     if (query.isOwn) {
       this.ownDeadline.watch();
-      this.#unwanted.addOwn(query);
+      this.unwanted.addOwn(query);
     }
     const info = query.identify(this.#registry);
     const { kind, refusal } = info.class;
@@ -310,20 +309,20 @@ class Connection {
    */
   abort(work, reason, leave) {
     if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.abort(work, reason, leave));
-    else this.#unwanted.abort(work, reason, leave);
-  }
-
-  /** Whether callers wait for what is in flight. */
-  get isAwaited() {
-    return this.#unwanted.isAwaited;
+    else this.unwanted.abort(work, reason, leave);
   }
 
   /**
    * Finishes what is in flight, then closes.
-   * @returns {Promise<void>}
+   * @returns {Promise<void>} resolves when the server has ended the session
    */
   end() {
     return lock.isHeld ? this.#whenUnlocked(() => this.end()) : this.#lifecycle.end();
+  }
+
+  /** As end(), but what is in flight is rejected. @returns {Promise<void>} */
+  terminate() {
+    return lock.isHeld ? this.#whenUnlocked(() => this.terminate()) : this.#lifecycle.terminate();
   }
 
   /**
@@ -368,7 +367,7 @@ class Connection {
     this.session.end();
     this.#outbox.statements.lost();
     removeConnection(this.events);
-    this.#unwanted.stop();
+    this.unwanted.stop();
     this.ownDeadline.stop();
     this.canceller.end();
     this.load.tellIdle();
@@ -378,14 +377,14 @@ class Connection {
 
   /** @param {Query} query that is settled */
   forget(query) {
-    this.#unwanted.delete(query);
+    this.unwanted.delete(query);
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
   }
 
   afterSettling() {
-    this.#unwanted.watch();
+    this.unwanted.watch();
     if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
     this.canceller.advance();
     if (this.inFlight === 0) {

@@ -22,7 +22,7 @@ class Unwanted {
   /** @type {Set<Query>} */
   #queries = new Set();
   /** Queries of the driver's own that are not settled. */
-  #ownInFlight = 0;
+  ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
   /** Nothing more is sent on the connection, which ends as soon as no caller waits for it. */
@@ -76,21 +76,21 @@ class Unwanted {
 
   /** @param {Query} query of the driver's own, which no caller waits for */
   addOwn(query) {
-    ++this.#ownInFlight;
+    ++this.ownInFlight;
     query.onceSettled(() => {
-      --this.#ownInFlight;
+      --this.ownInFlight;
     });
   }
 
   /** Whether no caller waits for anything in flight. */
   get #isAll() {
     const { size } = this.#queries;
-    return size > 0 && size + this.#ownInFlight === this.#connection.inFlight;
+    return size > 0 && size + this.ownInFlight === this.#connection.inFlight;
   }
 
   /** Whether callers wait for what is in flight. */
   get isAwaited() {
-    return this.#connection.inFlight > this.#queries.size + this.#ownInFlight;
+    return this.#connection.inFlight > this.#queries.size + this.ownInFlight;
   }
 
   /** Starts to watch the server, if only such queries are in flight. */

@@ -30,7 +30,7 @@ const SERVER_SETTINGS = [
 const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
 
 /** Options of `pg` that change nothing here: checked and ignored. @type {Record<string, Check>} */
-const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean };
+const WITHOUT_EFFECT = { binary: boolean };
 
 /** Options of `pg` that must not be ignored, and why they cannot be had. @type {Record<string, string>} */
 const IMPOSSIBLE = {

@@ -39,6 +39,7 @@ const {
  * @property {number} statementCacheSize
  * @property {number} statementCacheBytes
  * @property {number} statementMaxAgeSeconds Infinity: no limit
+ * @property {boolean} pipeline whether end() of a client waits for what is in flight, as in `pg`
  * @property {number} query_timeout ms, 0: no limit
  * @property {number} max connections
  * @property {number} min
@@ -104,6 +105,7 @@ const SETTINGS = {
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
   statementMaxAgeSeconds: { check: orNever, default: 30 },
+  pipeline: { check: boolean, default: false },
   query_timeout: { check: millisOrFalse, default: 0 },
   max: { check: integer(1, 10000), default: 10 },
   min: { check: integer(0, 10000), default: 0 },

@@ -55,6 +55,8 @@ class PoolConnections {
   #limits;
   #backoff = new Backoff();
   #metrics = new Metrics();
+  /** Of connections that were closed, until the server has ended their sessions. @type {Set<Promise<void>>} */
+  #endings = new Set();
   /** @type {NodeJS.Timeout | undefined} */
   #sweepTimer = undefined;
   /** close() was called: nobody waits any more. */
@@ -204,7 +206,9 @@ class PoolConnections {
   retire(member) {
     this.unshare(member);
     member.become('leaving');
-    member.connection.end();
+    const ended = member.connection.end();
+    this.#endings.add(ended);
+    ended.then(() => this.#endings.delete(ended));
   }
 
   /** @param {import('../connection').Connection} connection that does not answer in time */
@@ -213,7 +217,9 @@ class PoolConnections {
     // Only the first of those who have waited for it finds it here.
     if (member === undefined) return;
     // An outage is no reason to open connections without end.
-    if ([...this.left].filter((each) => each.connection.isAwaited).length < this.#limits.all) {
+    if (
+      [...this.left].filter((each) => each.connection.unwanted.isAwaited).length < this.#limits.all
+    ) {
       this.members.delete(member);
       this.left.add(member);
     }
@@ -244,6 +250,11 @@ class PoolConnections {
     for (const member of [...this.members]) {
       if (member.state === 'connecting') member.connection.end();
     }
+  }
+
+  /** @returns {Promise<void>} resolves when the server has ended the sessions of those that were closed */
+  async whenEnded() {
+    await Promise.all(this.#endings);
   }
 
   stopTimers() {

@@ -383,13 +383,14 @@ class Dispatcher {
 
   // --- The end ------------------------------------------------------------------
 
-  /** @returns {Promise<void>} when all that was asked for is done and all connections are closed */
+  /** @returns {Promise<void>} when all that was asked for is done, and the server has ended all sessions */
   async end() {
     await new Promise((resolve) => {
       this.#whenEnded = () => resolve(undefined);
       this.#pump();
     });
     this.#connections.stopTimers();
+    await this.#connections.whenEnded();
   }
 
   #finish() {

@@ -182,6 +182,12 @@ class LeaseConnection extends Borrower {
     else this.#close();
   }
 
+  /** As of a connection: what floats among others is finished. @returns {Promise<void>} */
+  async terminate() {
+    if (this.member === undefined || this.isWaiting) await this.end();
+    else await this.member.connection.terminate();
+  }
+
   destroy() {
     this.#rejectWaiting();
     if (this.member !== undefined) this.member.connection.destroy();

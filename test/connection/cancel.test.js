@@ -484,7 +484,7 @@ describe('Aborting a query', function () {
     });
 
     it('that is being ended still cancels it', async () => {
-      const client = await newClient();
+      const client = await newClient({ pipeline: true });
       await observer.lock(LOCK);
       const controller = new AbortController();
       const query = errorOf(client.query({ text: BLOCKED, signal: controller.signal }));
