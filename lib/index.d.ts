@@ -253,7 +253,7 @@ export interface ClientOptions extends LibpqOptions {
    * variable `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'off'`.
    */
   multiplex?: 'off' | 'reads' | 'all' | undefined;
-  /** No effect: all clients pipeline. */
+  /** Whether `end()` of a client finishes what is in flight, as in `pg`. All clients pipeline. Default: false. */
   pipeline?: boolean | undefined;
   /** No effect: the driver chooses the format for each statement, and the values are the same. */
   binary?: boolean | undefined;
@@ -895,11 +895,14 @@ export class Client extends EventEmitter {
    */
   cancel(): Promise<void>;
 
-  /** Finishes what is in flight, then closes the connection. */
+  /**
+   * Closes the connection, and resolves when the server has ended the session. As in `pg`, what is in flight is rejected,
+   * unless the option `pipeline` is on; clients that share connections finish it.
+   */
   end(): Promise<void>;
   end(callback: Callback<[error?: Error | null]>): void;
 
-  /** The same as {@link Client.end}, for `await using`. */
+  /** Finishes what is in flight, then closes the connection; for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 
   /**
@@ -1187,7 +1190,7 @@ export class Pool extends EventEmitter {
 
   /**
    * Rejects new queries, finishes those in flight and waiting, waits for clients that are checked out,
-   * and closes all connections. A second call rejects with a {@link PoolError}.
+   * closes all connections, and resolves when the server has ended their sessions. A second call rejects with a {@link PoolError}.
    */
   end(): Promise<void>;
   end(callback: Callback<[error?: Error | null]>): void;

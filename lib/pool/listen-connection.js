@@ -124,7 +124,7 @@ class ListenConnection {
     const client = this.#client;
     this.#client = undefined;
     this.#isReady = false;
-    client?.end();
+    if (client !== undefined) connectionOf(client).end();
   }
 
   /** Closes it without waiting for a server that may not answer any more. @returns {Promise<void>} */
@@ -133,9 +133,9 @@ class ListenConnection {
     this.#client = undefined;
     this.#isReady = false;
     if (client === undefined) return;
-    const closed = client.end();
-    connectionOf(client).destroy();
-    await closed;
+    const connection = connectionOf(client);
+    connection.destroy();
+    await connection.end();
   }
 
   /** @param {boolean} isAwaited whether somebody waits for an answer on it */
