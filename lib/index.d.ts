@@ -1404,6 +1404,7 @@ export class StatementRefusedError extends ConduitError {
  * No connection could be made, or it was lost, or it is closed. `code` is one of:
  * - the system's code, if there is one (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …), or the SQLSTATE with
  *   which the server closed the connection
+ * - the code of Node.js for a certificate that was refused (`SELF_SIGNED_CERT_IN_CHAIN`, `CERT_HAS_EXPIRED`, …)
  * - `ERR_PG_CONDUIT_TLS`: the requested TLS, certificates or channel binding were not possible
  * - `ERR_PG_CONDUIT_HOOK`: a password function, `onConnect` or `verify` threw something that cannot be passed on
  * - `ERR_PG_CONDUIT_CONNECTION`: otherwise

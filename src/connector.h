@@ -54,6 +54,8 @@ class Connector final : public SocketWatcher::Owner {
   Progress Fail(std::string message);
   // The last call on the way out, since the owner may destroy this object.
   void Conclude(Progress progress);
+  // What libpq says, and in a further line why a certificate was refused.
+  std::string FailureMessage() const;
   static void ReceiveNotice(void* connector, const PGresult* result);
 
   PipelineContext context_;

@@ -13,6 +13,7 @@ const {
   PoolError,
   StatementRefusedError,
 } = require('../base');
+const { isTlsError, tlsError } = require('./tls-errors');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -74,24 +75,6 @@ const NO_HOST =
   'undefined, as DATABASE_URL is where nobody has set it, counts as none)';
 const NO_PASSWORD = 'no password supplied, and the server asks for one';
 const NO_STRING = 'Password must be a string';
-
-/** The connection would be less secure than requested. */
-const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
-
-// What libpq says when one side rejects the other's certificate or protocol. An end of file in the
-// middle of a handshake is a lost connection instead.
-const TLS_REFUSED =
-  /does not support SSL|SSL error: (?!unexpected eof)|certificate|private key file|channel binding/i;
-
-/** @type {[RegExp, string][]} */
-const TLS_ADVICE = [
-  [
-    /certificate verify failed/,
-    "give the server's authority in ssl.ca (or sslrootcert), and look at the dates of the certificates",
-  ],
-  [/does not match host name/, 'connect by that name, or give it as ssl.servername'],
-  [/could not load private key file/, 'if it is encrypted, give sslpassword'],
-];
 
 // One match for each address that was tried; the address of a name is in parentheses behind it.
 const ATTEMPT =
@@ -182,19 +165,8 @@ function connectError(message, namesHost = true) {
       hint: 'give it in the connection string, in the option password, in PGPASSWORD or in ~/.pgpass',
     });
   }
-  if (text.includes('does not support SSL')) {
-    return new ConnectionError('The server does not support SSL connections', {
-      code: TLS_CODE,
-      detail: text,
-      hint: "turn on the server's ssl setting",
-    });
-  }
-  if (TLS_REFUSED.test(text)) {
-    const advice = TLS_ADVICE.find(([pattern]) => pattern.test(text))?.[1];
-    return new ConnectionError(advice === undefined ? text : `${text}: ${advice}`, {
-      code: TLS_CODE,
-    });
-  }
+  const insecure = tlsError(text);
+  if (insecure !== undefined) return insecure;
   const refused = refusedError(text);
   if (refused !== undefined) return namesHost ? refused : Object.assign(refused, { hint: NO_HOST });
   const broken = brokenBySystem(text);
@@ -215,7 +187,8 @@ function isTransient(error) {
   if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
   return (
     error instanceof ConnectionError &&
-    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code)) &&
+    !['ENOTFOUND', HOOK_CODE].includes(String(error.code)) &&
+    !isTlsError(error) &&
     ![NO_PASSWORD, NO_STRING].includes(error.message)
   );
 }

@@ -127,14 +127,14 @@ class ListenConnection {
     if (client !== undefined) connectionOf(client).end();
   }
 
-  /** Closes it without waiting for a server that may not answer any more. @returns {Promise<void>} */
+  /** Closes it without waiting for answers, which may never come. @returns {Promise<void>} */
   async abort() {
     const client = this.#client;
     this.#client = undefined;
     this.#isReady = false;
     if (client === undefined) return;
     const connection = connectionOf(client);
-    connection.destroy();
+    if (connection.inFlight > 0) connection.destroy();
     await connection.end();
   }
 
