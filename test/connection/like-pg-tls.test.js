@@ -5,7 +5,9 @@
 const assert = require('node:assert/strict');
 const pg = require('pg');
 const ours = require('../..');
+const { seesCopyErrors } = require('../../lib/native/binding');
 const { Authority } = require('../support/certificates');
+const { cannotRun } = require('../support/cannot-run');
 const { errorOf } = require('../support/outcomes');
 const { TlsServer } = require('../support/tls-server');
 
@@ -50,7 +52,9 @@ describe('A server whose certificate is refused has the code of pg', function ()
       }),
     ],
   ])) {
-    it(code, async () => {
+    it(code, async function () {
+      const isKnown = seesCopyErrors || code.startsWith('ERR_');
+      if (!isKnown) cannotRun(this, 'a system libpq does not tell why a certificate is refused');
       for (const driver of [pg, ours]) {
         assert.deepEqual(await codesOf(driver, find()), [code, code]);
       }

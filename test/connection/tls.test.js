@@ -8,7 +8,7 @@ const assert = require('node:assert/strict');
 const tls = require('node:tls');
 const { inspect } = require('node:util');
 const { Client, ConnectionError, OptionError, Pool } = require('../..');
-const { libpqVersion } = require('../../lib/native/binding');
+const { libpqVersion, seesCopyErrors } = require('../../lib/native/binding');
 const { Authority } = require('../support/certificates');
 const { Gate } = require('../support/gate');
 const { connectError, errorOf } = require('../support/outcomes');
@@ -54,6 +54,7 @@ describe('TLS', function () {
     const error = await connectError(server.options(given));
     assert.ok(error instanceof ConnectionError, `${error}`);
     const why = Object.keys(CODES).find((words) => error.message.includes(words));
+    // A system libpq does not say why the verification has failed.
     assert.equal(error.code, CODES[why] ?? 'ERR_PG_CONDUIT_TLS', `${error}`);
     assert.equal(error.outcome, 'not-run');
     assert.match(error.message, reason);
@@ -153,7 +154,7 @@ describe('TLS', function () {
       const expired = await TlsServer.start({ hasExpired: true });
       try {
         const error = await connectError(expired.options());
-        assert.equal(error.code, 'CERT_HAS_EXPIRED');
+        assert.equal(error.code, seesCopyErrors ? 'CERT_HAS_EXPIRED' : 'ERR_PG_CONDUIT_TLS');
         assert.match(error.message, /certificate verify failed.*dates/s);
         const unverified = await expired.seen({ ssl: expired.ssl({ rejectUnauthorized: false }) });
         assert.equal(unverified.ssl, true);
@@ -182,7 +183,8 @@ describe('TLS', function () {
     it('and fails at once in a pool that waits for servers that are down', async () => {
       const ssl = server.ssl({ ca: stranger.cert });
       const pool = server.newPool({ ssl, connectionTimeoutMillis: 60000, waitForServer: true });
-      assert.equal((await errorOf(pool.query('select 1'))).code, 'SELF_SIGNED_CERT_IN_CHAIN');
+      const code = seesCopyErrors ? 'SELF_SIGNED_CERT_IN_CHAIN' : 'ERR_PG_CONDUIT_TLS';
+      assert.equal((await errorOf(pool.query('select 1'))).code, code);
     });
   });
 
