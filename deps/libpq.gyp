@@ -117,7 +117,6 @@
         '<(libpq_dir)/fe-print.c',
         '<(libpq_dir)/fe-protocol3.c',
         '<(libpq_dir)/fe-secure-common.c',
-        '<(libpq_dir)/fe-secure-openssl.c',
         '<(libpq_dir)/fe-secure.c',
         '<(libpq_dir)/fe-trace.c',
         '<(libpq_dir)/legacy-pqsignal.c',
@@ -127,6 +126,8 @@
         'libpq-peek.c',
         # With fe-auth-scram.c inside.
         'libpq-scram.c',
+        # With fe-secure-openssl.c inside.
+        'libpq-tls.c',
       ],
       'conditions': [
         ['OS=="linux"', {

@@ -268,7 +268,7 @@ export interface ClientOptions extends LibpqOptions {
    * variable `PG_CONDUIT_MULTIPLEX`, else {@link Defaults.multiplex}, else `'off'`.
    */
   multiplex?: 'off' | 'reads' | 'all' | undefined;
-  /** No effect: all clients pipeline. */
+  /** Whether `end()` of a client finishes what is in flight, as in `pg`. All clients pipeline. Default: false. */
   pipeline?: boolean | undefined;
   /** No effect: the driver chooses the format for each statement, and the values are the same. */
   binary?: boolean | undefined;
@@ -340,6 +340,11 @@ export interface PoolConfig extends ClientOptions {
    * run slow queries. Further ones are rejected with a {@link PoolError}. Default: Infinity.
    */
   maxWaiting?: number | undefined;
+  /**
+   * Whether callers wait for a server that is down, starting or full, while the pool tries again, at most
+   * {@link ClientOptions.connectionTimeoutMillis}. Otherwise they are told at once, as with `pg`. Default: false.
+   */
+  waitForServer?: boolean | undefined;
   /**
    * Which queries of {@link Pool.query} may share a Sync. Default: `'reads'`. See {@link SyncGroupMode}.
    */
@@ -442,8 +447,9 @@ export interface QueryConfig<Values = any> {
    */
   signal?: AbortSignal | null | undefined;
   /**
-   * Milliseconds until the query rejects with a {@link QueryAbortedError}. On a shared connection, `outcome` is
-   * `'unknown'`, the rows are discarded, and the query continues at the server while queries behind it wait.
+   * Milliseconds until the query rejects with a {@link QueryAbortedError}. A pool, as `pg`, then goes on without the
+   * connection that the query was sent on: `outcome` is `'unknown'`, other queries get another connection at once, and
+   * those that were sent there keep it until they are answered. On a client of its own the query is cancelled.
    * See also {@link ClientOptions.statement_timeout}. 0: no limit. Default: `query_timeout`. For `query()` only.
    */
   timeoutMillis?: number | undefined;
@@ -936,11 +942,14 @@ export class Client extends EventEmitter {
    */
   cancel(): Promise<void>;
 
-  /** Finishes what is in flight, then closes the connection. */
+  /**
+   * Closes the connection, and resolves when the server has ended the session. As in `pg`, what is in flight is rejected,
+   * unless the option `pipeline` is on; clients that share connections finish it.
+   */
   end(): Promise<void>;
   end(callback: Callback<[error: Error]>): void;
 
-  /** The same as {@link Client.end}, for `await using`. */
+  /** Finishes what is in flight, then closes the connection; for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 
   /**
@@ -1416,7 +1425,7 @@ export class Pool extends EventEmitter {
 
   /**
    * Rejects new queries, finishes those in flight and waiting, waits for clients that are checked out,
-   * and closes all connections. A second call rejects with a {@link PoolError}.
+   * closes all connections, and resolves when the server has ended their sessions. A second call rejects with a {@link PoolError}.
    */
   end(): Promise<void>;
   end(callback: Callback<[error?: Error | null]>): void;
@@ -1630,6 +1639,7 @@ export class StatementRefusedError extends ConduitError {
  * No connection could be made, or it was lost, or it is closed. `code` is one of:
  * - the system's code, if there is one (`ECONNREFUSED`, `ENOTFOUND`, `ECONNRESET`, `ETIMEDOUT`, …), or the SQLSTATE with
  *   which the server closed the connection
+ * - the code of Node.js for a certificate that was refused (`SELF_SIGNED_CERT_IN_CHAIN`, `CERT_HAS_EXPIRED`, …)
  * - `ERR_PG_CONDUIT_TLS`: the requested TLS, certificates or channel binding were not possible
  * - `ERR_PG_CONDUIT_HOOK`: a password function, `onConnect` or `verify` threw something that cannot be passed on
  * - `ERR_PG_CONDUIT_CONNECTION`: otherwise

@@ -41,6 +41,7 @@ const INPUTS = [
   'deps/libpq-config',
   'deps/libpq-peek.c',
   'deps/libpq-scram.c',
+  'deps/libpq-tls.c',
   'deps/libpq.gyp',
   'deps/sanitize.gypi',
   'scripts/build.js',

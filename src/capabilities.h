@@ -10,6 +10,8 @@
 extern "C" int pg_conduit_error_waits(const PGconn* connection);
 // deps/libpq-scram.c
 extern "C" void pg_conduit_limit_scram(int iterations);
+// deps/libpq-tls.c
+extern "C" int pg_conduit_verify_result(void);
 #endif
 
 namespace pg_conduit {
@@ -81,6 +83,16 @@ inline bool ErrorWaits([[maybe_unused]] const PGconn* connection) {
 inline void LimitScram([[maybe_unused]] int iterations) {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   pg_conduit_limit_scram(iterations);
+#endif
+}
+
+// OpenSSL's result of the verification of the certificate that this thread has refused last, 0 if it
+// is not known. To be called right behind the PQconnectPoll() that failed.
+inline int CertificateResult() {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  return pg_conduit_verify_result();
+#else
+  return 0;
 #endif
 }
 

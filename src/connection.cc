@@ -42,6 +42,7 @@ Napi::Function Connection::Define(Napi::Env env) {
                      {
                          InstanceMethod("connect", &Connection::JS_Connect),
                          InstanceMethod("close", &Connection::JS_Close),
+                         InstanceMethod("leave", &Connection::JS_Leave),
                          InstanceMethod("setLoopRef", &Connection::JS_SetLoopRef),
                          InstanceMethod("simple", &Connection::JS_Simple),
                          InstanceMethod("putCopyData", &Connection::JS_PutCopyData),
@@ -116,6 +117,14 @@ void Connection::JS_Close(const Napi::CallbackInfo& /*info*/) {
     pipeline_.reset();
   }
   data_->RequestDeliveryIfAny();
+}
+
+Napi::Value Connection::JS_Leave(const Napi::CallbackInfo& info) {
+  int fd = -1;
+  if (pipeline_ != nullptr) fd = pipeline_->DuplicateSocket();
+  if (connector_ != nullptr) fd = connector_->DuplicateSocket();
+  JS_Close(info);
+  return Napi::Number::New(info.Env(), fd);
 }
 
 void Connection::JS_SetLoopRef(const Napi::CallbackInfo& info) {

@@ -1,6 +1,9 @@
 // See connector.h.
 #include "connector.h"
 
+#include <openssl/x509_vfy.h>
+
+#include <string>
 #include <utility>
 
 #include "capabilities.h"
@@ -78,7 +81,7 @@ Connector::Progress Connector::Advance(PostgresPollingStatusType state) {
       }
       return Progress::kWaiting;
     case PGRES_POLLING_FAILED:
-      return Fail(PQerrorMessage(conn_.get()));
+      return Fail(FailureMessage());
     case PGRES_POLLING_OK:
       break;
   }
@@ -89,6 +92,17 @@ Connector::Progress Connector::Advance(PostgresPollingStatusType state) {
   }
   PQsetErrorVerbosity(conn_.get(), PQERRORS_DEFAULT);
   return Progress::kConnected;
+}
+
+std::string Connector::FailureMessage() const {
+  std::string message = PQerrorMessage(conn_.get());
+  const int result = CertificateResult();
+  if (result == X509_V_OK || message.find("certificate verify failed") == std::string::npos) {
+    return message;
+  }
+  // lib/connection/tls-errors.js reads it.
+  return message + "\nCERTIFICATE:  " + std::to_string(result) + ": " +
+         X509_verify_cert_error_string(result);
 }
 
 Connector::Progress Connector::Fail(std::string message) {

@@ -41,6 +41,8 @@ class Connector final : public SocketWatcher::Owner {
   void Start(const std::vector<std::string>& keywords, const std::vector<std::string>& values,
              std::shared_ptr<TlsFiles> files, int max_scram_iterations);
 
+  int DuplicateSocket() const { return pg_conduit::DuplicateSocket(PQsocket(conn_.get())); }
+
  private:
   enum class Progress { kWaiting, kConnected, kFailed };
 
@@ -52,6 +54,8 @@ class Connector final : public SocketWatcher::Owner {
   Progress Fail(std::string message);
   // The last call on the way out, since the owner may destroy this object.
   void Conclude(Progress progress);
+  // What libpq says, and in a further line why a certificate was refused.
+  std::string FailureMessage() const;
   static void ReceiveNotice(void* connector, const PGresult* result);
 
   PipelineContext context_;

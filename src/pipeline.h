@@ -110,6 +110,9 @@ class Pipeline final : public SocketWatcher::Owner {
   bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
   // Where it leads: address and port, or the folder of a unix socket and port; empty if not known.
   std::string ServerAddress() const;
+  int DuplicateSocket() const {
+    return lost() ? -1 : pg_conduit::DuplicateSocket(PQsocket(conn_.get()));
+  }
   int socket_family() const { return lost() ? -1 : SocketFamily(PQsocket(conn_.get())); }
 
   // What the server has to answer next, and since when it has had nothing else to do, in

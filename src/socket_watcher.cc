@@ -60,6 +60,8 @@ void SocketWatcher::SetLoopRef(bool loop_ref) {
 
 int SocketFamily(int /*fd*/) { return -1; }
 
+int DuplicateSocket(int /*fd*/) { return -1; }
+
 int OpenUnconnected(int /*family*/) { return -1; }
 
 #else
@@ -70,6 +72,8 @@ int SocketFamily(int fd) {
   const int result = getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
   return result == 0 ? address.ss_family : -1;
 }
+
+int DuplicateSocket(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 0); }
 
 int OpenUnconnected(int family) {
   const int fd = socket(family, SOCK_STREAM, 0);

@@ -58,6 +58,8 @@ class SocketWatcher {
 // The address family of a socket, such as AF_UNIX; -1 on Windows, where Node.js takes no socket by
 // its number.
 int SocketFamily(int fd);
+// Another descriptor of the same socket, for the caller to close; -1 if there is none.
+int DuplicateSocket(int fd);
 // A new socket that is connected to nothing; -1 if none can be opened.
 int OpenUnconnected(int family);
 

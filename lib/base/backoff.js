@@ -32,9 +32,15 @@ class Backoff {
     this.#lastError = undefined;
   }
 
-  /** @param {Error} error */
-  failed(error) {
-    const millis = Math.min(FIRST_MILLIS * 2 ** this.#failures, MAX_MILLIS);
+  /**
+   * @param {Error} error
+   * @param {boolean} [mayGrow] whether somebody waits patiently: who is told of each failure is to be told of the next
+   *   one soon
+   */
+  failed(error, mayGrow = true) {
+    const millis = mayGrow
+      ? Math.min(FIRST_MILLIS * 2 ** this.#failures, MAX_MILLIS)
+      : FIRST_MILLIS;
     ++this.#failures;
     this.#lastError = error;
     this.#failedAt = performance.now();

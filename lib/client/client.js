@@ -50,6 +50,7 @@ const { serveSubmittable } = require('./submittable');
  */
 
 const POOL = Symbol('pool');
+const ignore = () => {};
 
 /** @type {(client: Client) => Connection} */
 let connectionOf;
@@ -77,6 +78,10 @@ class Client extends Streamable {
   #config;
   #hasConnected = false;
   #hasEnded = false;
+  /** @type {Promise<this> | undefined} the result of connect() */
+  #connected = undefined;
+  /** For a client that was to share connections, and did not. @type {Promise<void> | undefined} */
+  #left = undefined;
   #names = new NamedStatements();
   /** @type {InstanceType<typeof PgConnection> | undefined} made when it is first read */
   #pgConnection = undefined;
@@ -132,7 +137,9 @@ class Client extends Streamable {
       return this.#own(Promise.reject(callbackError('connect()')));
     }
     const connected = this.#connect();
-    if (callback === undefined) return this.#own(connected);
+    const result = this.#own(connected);
+    this.#connected ??= result;
+    if (callback === undefined) return result;
     callBack(connected, callback, null);
     return undefined;
   }
@@ -180,10 +187,15 @@ class Client extends Streamable {
     else await connectOrJoin(this.#connection, this.#settings, this.#events, this.#move);
   }
 
-  #move = (/** @type {any} */ place) => {
-    this.#connection = place;
-    this.#transactions.connection = place;
-    this.#transactions.registry = place.registry;
+  #move = {
+    onJoined: (/** @type {any} */ place) => {
+      this.#connection = place;
+      this.#transactions.connection = place;
+      this.#transactions.registry = place.registry;
+    },
+    onLeft: (/** @type {Promise<void>} */ left) => {
+      this.#left = left;
+    },
   };
 
   /**
@@ -346,20 +358,31 @@ class Client extends Streamable {
   }
 
   /**
-   * Finishes what is in flight, then closes the connection.
+   * Closes the connection. What is in flight is rejected, as in `pg`, unless the option `pipeline` is on.
    * @param {(error?: any) => void} [callback]
    * @returns {Promise<void> | undefined} nothing with a callback
    */
   end(callback) {
     this.#hasEnded = true;
-    const ended = this.#connection.end();
+    const ended = this.#end(this.#settings.pipeline);
     if (typeof callback !== 'function') return this.#own(ended);
     callBackEnd(ended, callback);
     return undefined;
   }
 
+  /** @param {boolean} isPatient whether what is in flight is finished */
+  async #end(isPatient) {
+    // Whoever ends it need not be told by connect(), too, if nobody listens there.
+    const connected = this.#connected?.then(ignore, ignore);
+    await (isPatient ? this.#connection.end() : this.#connection.terminate());
+    await connected;
+    await this.#left;
+  }
+
+  /** Finishes what is in flight, then closes the connection. */
   async [Symbol.asyncDispose]() {
-    await this.end();
+    this.#hasEnded = true;
+    await this.#end(true);
   }
 
   /**

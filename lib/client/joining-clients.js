@@ -28,9 +28,11 @@ function shareClients(find) {
  * @param {import('../connection').Connection} connection of its own
  * @param {Settings} settings
  * @param {ClientEvents} events
- * @param {(place: SharedPlace) => void} onJoined is given the place that stands for the connection from now on
+ * @param {object} owner
+ * @param {(place: SharedPlace) => void} owner.onJoined is given the place that stands for the connection from now on
+ * @param {(left: Promise<void>) => void} owner.onLeft is told when nobody needs what was opened for the place
  */
-async function connectOrJoin(connection, settings, events, onJoined) {
+async function connectOrJoin(connection, settings, events, { onJoined, onLeft }) {
   const { multiplex = 'off' } = settings;
   const place = multiplex === 'off' ? undefined : findPlace?.(settings, events);
   if (place === undefined) {
@@ -49,7 +51,7 @@ async function connectOrJoin(connection, settings, events, onJoined) {
       }
     });
   } finally {
-    if (!hasJoined) place.leave();
+    if (!hasJoined) onLeft(place.leave());
   }
 }
 

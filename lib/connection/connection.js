@@ -54,7 +54,6 @@ class Connection {
   #native;
   #outbox;
   #lifecycle;
-  #unwanted;
 
   /**
    * @param {import('../options').Settings} settings
@@ -79,7 +78,7 @@ class Connection {
     this.#lifecycle = new Lifecycle(this, this.#native, this.#outbox, owner, settings);
     this.events = new NativeEvents(this, this.#lifecycle, owner);
     this.canceller = new Canceller(this, this.#native, this.#outbox);
-    this.#unwanted = new Unwanted(this, this.#outbox);
+    this.unwanted = new Unwanted(this, this.#outbox);
     this.answers = new Answers(this, this.#outbox, owner);
   }
 
@@ -175,7 +174,7 @@ class Connection {
     }
     if (query.isOwn) {
       this.ownDeadline.watch();
-      this.#unwanted.addOwn(query);
+      this.unwanted.addOwn(query);
     }
     const info = query.identify(this.#registry);
     const { kind, refusal } = info.class;
@@ -309,18 +308,24 @@ class Connection {
    * The caller no longer waits for it.
    * @param {Query | Batch} work
    * @param {import('../base').QueryAbortedError} reason
+   * @param {() => void} [leave] of a pool that goes on without this connection if the work was sent
    */
-  abort(work, reason) {
-    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.abort(work, reason));
-    else this.#unwanted.abort(work, reason);
+  abort(work, reason, leave) {
+    if (lock.isHeld) this.#whenUnlocked(() => work.isSettled || this.abort(work, reason, leave));
+    else this.unwanted.abort(work, reason, leave);
   }
 
   /**
    * Finishes what is in flight, then closes.
-   * @returns {Promise<void>}
+   * @returns {Promise<void>} resolves when the server has ended the session
    */
   end() {
     return lock.isHeld ? this.#whenUnlocked(() => this.end()) : this.#lifecycle.end();
+  }
+
+  /** As end(), but what is in flight is rejected. @returns {Promise<void>} */
+  terminate() {
+    return lock.isHeld ? this.#whenUnlocked(() => this.terminate()) : this.#lifecycle.terminate();
   }
 
   /**
@@ -365,7 +370,7 @@ class Connection {
     this.session.end();
     this.#outbox.statements.lost();
     removeConnection(this.events);
-    this.#unwanted.stop();
+    this.unwanted.stop();
     this.ownDeadline.stop();
     this.canceller.end();
     this.load.tellIdle();
@@ -375,7 +380,7 @@ class Connection {
 
   /** @param {Query} query that is settled */
   forget(query) {
-    this.#unwanted.delete(query);
+    this.unwanted.delete(query);
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
@@ -383,7 +388,7 @@ class Connection {
   }
 
   afterSettling() {
-    this.#unwanted.watch();
+    this.unwanted.watch();
     if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
     this.canceller.advance();
     if (this.inFlight === 0) {

@@ -4,24 +4,26 @@
 // were not sent, and for those submitted later. Owned by lifecycle.js.
 
 const { copyError, DatabaseError } = require('../base');
-const { closedError, endedByServerError, lostError } = require('./errors');
+const { closedError, endedByServerError, lostError, terminatedError } = require('./errors');
 
 class EndReason {
   /** What went wrong, if anything did. @type {Error | undefined} */
   failure = undefined;
   /** Set if it was closed because the server does not answer. @type {Error | undefined} */
   silence = undefined;
+  /** end() has cut off what was in flight. */
+  wasTerminated = false;
   /** The last FATAL error that the server sent by itself. @type {DatabaseError | undefined} */
   lastFatal = undefined;
 
   /** For queries that are submitted afterwards. */
   closedError() {
-    return closedError(this.failure ?? this.lastFatal);
+    return closedError(this.wasTerminated ? undefined : (this.failure ?? this.lastFatal));
   }
 
   /** For queries that were accepted and not sent. */
   unsentError() {
-    if (this.failure === undefined) return this.closedError();
+    if (this.failure === undefined) return terminatedError();
     return Object.assign(copyError(this.failure), { outcome: 'not-run' });
   }
 

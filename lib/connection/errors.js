@@ -7,11 +7,13 @@
 const os = require('node:os');
 const {
   ConnectionError,
+  copyError,
   DatabaseError,
   HOOK_CODE,
   PoolError,
   StatementRefusedError,
 } = require('../base');
+const { isTlsError, tlsError } = require('./tls-errors');
 
 // "FATAL:  28P01: password authentication failed for user "x"", perhaps after
 // 'connection to server at "h" (1.2.3.4), port 5432 failed: '; further lines
@@ -73,25 +75,6 @@ const NO_HOST =
   'undefined, as DATABASE_URL is where nobody has set it, counts as none)';
 const NO_PASSWORD = 'no password supplied, and the server asks for one';
 const NO_STRING = 'Password must be a string';
-
-/** The connection would be less secure than requested. */
-const TLS_CODE = 'ERR_PG_CONDUIT_TLS';
-
-// What libpq says when one side rejects the other's certificate or protocol. An end of file in the
-// middle of a handshake is a lost connection instead.
-const TLS_REFUSED =
-  /does not support SSL|SSL error: (?!unexpected eof)|certificate|private key file|channel binding/i;
-
-/** @type {[RegExp, string][]} */
-const TLS_ADVICE = [
-  [
-    /certificate verify failed/,
-    "give the server's authority in ssl.ca (or sslrootcert), and look at the dates of the certificates; " +
-      'sslmode=require in a URL or PGSSLMODE verifies as in pg 8, sslmode=no-verify does not',
-  ],
-  [/does not match host name/, 'connect by that name, or give it as ssl.servername'],
-  [/could not load private key file/, 'if it is encrypted, give sslpassword'],
-];
 
 // One match for each address that was tried; the address of a name is in parentheses behind it.
 const ATTEMPT =
@@ -182,25 +165,15 @@ function connectError(message, namesHost = true) {
       hint: 'give it in the connection string, in the option password, in PGPASSWORD or in ~/.pgpass',
     });
   }
-  if (text.includes('does not support SSL')) {
-    return new ConnectionError('The server does not support SSL connections', {
-      code: TLS_CODE,
-      detail: text,
-      hint: "turn on the server's ssl setting",
-    });
-  }
-  if (TLS_REFUSED.test(text)) {
-    const advice = TLS_ADVICE.find(([pattern]) => pattern.test(text))?.[1];
-    return new ConnectionError(advice === undefined ? text : `${text}: ${advice}`, {
-      code: TLS_CODE,
-    });
-  }
+  const insecure = tlsError(text);
+  if (insecure !== undefined) return insecure;
   const refused = refusedError(text);
   if (refused !== undefined) return namesHost ? refused : Object.assign(refused, { hint: NO_HOST });
   const broken = brokenBySystem(text);
   if (broken !== undefined) return new ConnectionError(...broken);
   if (!text.includes('server closed the connection unexpectedly')) return new ConnectionError(text);
-  return new ConnectionError(UNEXPECTED, { detail: text });
+  // libpq does not tell whether it was closed or reset.
+  return new ConnectionError(UNEXPECTED, { code: 'ECONNRESET', detail: text });
 }
 
 /** SQLSTATEs of servers that may accept connections a little later. */
@@ -214,7 +187,8 @@ function isTransient(error) {
   if (error instanceof DatabaseError) return TRANSIENT_STATES.has(String(error.code));
   return (
     error instanceof ConnectionError &&
-    !['ENOTFOUND', TLS_CODE, HOOK_CODE].includes(String(error.code)) &&
+    !['ENOTFOUND', HOOK_CODE].includes(String(error.code)) &&
+    !isTlsError(error) &&
     ![NO_PASSWORD, NO_STRING].includes(error.message)
   );
 }
@@ -240,8 +214,19 @@ function expiredError(millis, option) {
 }
 
 /**
+ * @param {any} error of a failed attempt to connect
+ * @param {import('../options').Settings} settings of a pool
+ * @returns {boolean} whether those who wait for a connection are to wait for another attempt
+ */
+function isWorthWaiting(error, { waitForServer, connectionTimeoutMillis }) {
+  if (waitForServer) return isTransient(error);
+  // Who came later than the attempt began has time left.
+  return error.message === EXPIRED && connectionTimeoutMillis > 0;
+}
+
+/**
  * A caller has waited for a pool's connection as long as `connectionTimeoutMillis` allows. If the
- * server refused connections meanwhile, the message is the reason, as in `pg`.
+ * server refused connections meanwhile, that is the error, as in `pg`.
  * @param {object} wait
  * @param {number} wait.millis
  * @param {any} wait.reason why the last attempt to connect failed, if it did
@@ -250,11 +235,13 @@ function expiredError(millis, option) {
  * @param {string} wait.refused begins the detail if it has refused
  */
 function waitedError({ millis, reason, message, silent, refused }) {
-  const isRefused = reason !== undefined && reason.message !== EXPIRED;
   const limit = `within ${millis} ms (connectionTimeoutMillis)`;
-  return new PoolError(isRefused ? reason.message : message, 'ERR_PG_CONDUIT_POOL_TIMEOUT', {
-    detail: `${isRefused ? refused : silent} ${limit}`,
-    hint: isRefused ? reason.hint : undefined,
+  if (reason !== undefined && reason.message !== EXPIRED) {
+    const detail = [`${refused} ${limit}`, reason.detail].filter(Boolean).join(': ');
+    return Object.assign(copyError(reason), { detail, outcome: 'not-run' });
+  }
+  return new PoolError(message, 'ERR_PG_CONDUIT_POOL_TIMEOUT', {
+    detail: `${silent} ${limit}`,
     cause: reason,
   });
 }
@@ -396,6 +383,6 @@ module.exports = {
   silentError,
   terminatedError,
   waitedError,
-  isTransient,
+  isWorthWaiting,
   openTransactionError,
 };

@@ -7,7 +7,7 @@
 
 const { Catalog } = require('./catalog');
 const { Connection } = require('./connection');
-const { isTransient, waitedError } = require('./errors');
+const { isWorthWaiting, waitedError } = require('./errors');
 const { OwnQuery, ownMillis } = require('./own-statements');
 const { countShown } = require('./stand-in');
 
@@ -15,4 +15,12 @@ const { countShown } = require('./stand-in');
  * @typedef {import('./replication').ReplicationReader} ReplicationReader
  */
 
-module.exports = { Catalog, Connection, countShown, isTransient, ownMillis, OwnQuery, waitedError };
+module.exports = {
+  Catalog,
+  Connection,
+  countShown,
+  isWorthWaiting,
+  ownMillis,
+  OwnQuery,
+  waitedError,
+};

@@ -7,6 +7,7 @@ const { afterDelivery } = require('../base');
 const { addConnection } = require('../native');
 const { membersOf, outcome, traceConnect } = require('../query');
 const { EndReason } = require('./end-reason');
+const { Farewell } = require('./farewell');
 const { settingError, terminatedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { Joining } = require('./joining');
@@ -33,6 +34,8 @@ class Lifecycle {
   #standIn = undefined;
   /** @type {(() => void)[]} */
   #whenClosed = [];
+  /** Of a connection that this side has closed in peace. @type {Farewell | undefined} */
+  #farewell = undefined;
 
   /**
    * @param {import('./connection').Connection} connection
@@ -65,6 +68,7 @@ class Lifecycle {
     this.#isLoopRef = ref;
     this.#native.setLoopRef(ref);
     this.#standIn?.show(ref);
+    this.#farewell?.setLoopRef(ref);
   }
 
   // --- Connecting -----------------------------------------------------------
@@ -156,28 +160,49 @@ class Lifecycle {
 
   // --- Closing --------------------------------------------------------------
 
+  /** @returns {Promise<void>} resolves when it is closed, and the server has ended the session */
+  async #untilEnded() {
+    if (this.#state !== 'closed') {
+      await new Promise((resolve) => {
+        this.#whenClosed.push(() => resolve(undefined));
+      });
+    }
+    await this.#farewell?.done;
+  }
+
   /**
    * Finishes what is in flight, then closes.
-   * @returns {Promise<void>}
+   * @returns {Promise<void>} resolves when the server has ended the session
    */
   end() {
-    if (this.#state === 'closed') return Promise.resolve();
-    const closed = new Promise((resolve) => {
-      this.#whenClosed.push(() => resolve(undefined));
-    });
+    const ended = this.#untilEnded();
     if (this.#state === 'connecting') {
       this.#handshake?.fail(terminatedError());
-      this.#close();
+      this.#bidFarewell();
     } else if (this.#state === 'new') {
       this.#close();
-    } else if (this.#connection.replication?.isOn) {
+    } else if (this.#state !== 'closed' && this.#connection.replication?.isOn) {
       // It never finishes.
       this.destroy();
-    } else {
+    } else if (this.#state !== 'closed') {
       this.#state = 'ending';
       this.#finish();
     }
-    return /** @type {Promise<void>} */ (closed);
+    return ended;
+  }
+
+  /**
+   * As the end() of `pg`: what is in flight is rejected. Closes now then; else as end().
+   * @returns {Promise<void>}
+   */
+  terminate() {
+    const isConnected = this.#state === 'ready' || this.#state === 'ending';
+    const { inFlight, unwanted } = this.#connection;
+    if (!isConnected || inFlight <= unwanted.ownInFlight) return this.end();
+    const ended = this.#untilEnded();
+    this.endReason.wasTerminated = true;
+    this.destroy();
+    return ended;
   }
 
   /**
@@ -217,7 +242,12 @@ class Lifecycle {
 
   #finish() {
     if (this.#connection.inFlight > 0 || this.#state !== 'ending') return;
-    this.#native.close();
+    this.#bidFarewell();
+  }
+
+  /** Closes it, and looks when the server does. */
+  #bidFarewell() {
+    this.#farewell = new Farewell(this.#native.leave(), this.#isLoopRef);
     this.#close();
   }
 

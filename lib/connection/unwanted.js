@@ -3,7 +3,8 @@
 // Work whose caller no longer waits. If it was sent among others, its answer is discarded. But such
 // queries must not occupy a connection forever: when nothing else is in flight and the server
 // settles nothing for a while, it is asked to cancel them. If that has no effect, the connection is
-// closed. Owned by connection.js.
+// closed. A pool whose caller's time limit has passed goes on without the connection instead.
+// Owned by connection.js.
 
 const { membersOf } = require('../query');
 
@@ -21,9 +22,12 @@ class Unwanted {
   /** @type {Set<Query>} */
   #queries = new Set();
   /** Queries of the driver's own that are not settled. */
-  #ownInFlight = 0;
+  ownInFlight = 0;
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
+  /** Nothing more is sent on the connection, which ends as soon as no caller waits for it. */
+  #isLeft = false;
+  #isCut = false;
 
   /**
    * @param {import('./connection').Connection} connection
@@ -40,15 +44,22 @@ class Unwanted {
    * neighbours are not affected.
    * @param {Query | Batch} work
    * @param {import('../base').QueryAbortedError} reason
+   * @param {() => void} [leave] called if it was sent, before it is settled: the connection's pool goes on without it
    */
-  abort(work, reason) {
+  abort(work, reason, leave) {
     const connection = this.#connection;
     const members = membersOf(work);
     if (this.#outbox.remove(work)) {
       for (const query of members) connection.forget(query);
       work.reject(reason);
       connection.afterSettling();
-    } else if (!connection.isShared && connection.load.sent === members.length) {
+      return;
+    }
+    if (leave !== undefined) {
+      this.#isLeft = true;
+      leave();
+    }
+    if (!this.#isLeft && !connection.isShared && connection.load.sent === members.length) {
       connection.canceller.cancel(work, reason);
     } else {
       reason.outcome = 'unknown';
@@ -65,20 +76,29 @@ class Unwanted {
 
   /** @param {Query} query of the driver's own, which no caller waits for */
   addOwn(query) {
-    ++this.#ownInFlight;
+    ++this.ownInFlight;
     query.onceSettled(() => {
-      --this.#ownInFlight;
+      --this.ownInFlight;
     });
   }
 
   /** Whether no caller waits for anything in flight. */
   get #isAll() {
     const { size } = this.#queries;
-    return size > 0 && size + this.#ownInFlight === this.#connection.inFlight;
+    return size > 0 && size + this.ownInFlight === this.#connection.inFlight;
+  }
+
+  /** Whether callers wait for what is in flight. */
+  get isAwaited() {
+    return this.#connection.inFlight > this.#queries.size + this.ownInFlight;
   }
 
   /** Starts to watch the server, if only such queries are in flight. */
   watch() {
+    if (this.#isLeft) {
+      if (this.#isAll) this.#cut();
+      return;
+    }
     if (this.#queries.size === 0 || this.#timer !== undefined || !this.#isAll) return;
     const { settled } = this.#connection;
     this.#timer = setTimeout(() => {
@@ -98,6 +118,14 @@ class Unwanted {
       canceller.cancel();
     }
     this.watch();
+  }
+
+  /** The server is not to work for nobody. If it cannot be told so, that is all the same. */
+  #cut() {
+    if (this.#isCut) return;
+    this.#isCut = true;
+    const close = () => this.#connection.destroy();
+    this.#connection.canceller.cancel().then(close, close);
   }
 
   /** The connection is closed. */

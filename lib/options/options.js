@@ -31,7 +31,7 @@ const SERVER_SETTINGS = [
 const RENAMED = { database: 'dbname', host: 'host', user: 'user' };
 
 /** Options of `pg` that change nothing here: checked and ignored. @type {Record<string, Check>} */
-const WITHOUT_EFFECT = { pipeline: flag, binary: flag };
+const WITHOUT_EFFECT = { binary: flag };
 
 /** Values of PGSSLMODE that tls.js reads. */
 const AS_IN_PG = [NO_VERIFY, ...VERIFIED_BY_PG];

@@ -41,12 +41,14 @@ const {
  * @property {number} statementCacheSize
  * @property {number} statementCacheBytes
  * @property {number} statementMaxAgeSeconds Infinity: no limit
+ * @property {boolean} pipeline whether end() of a client waits for what is in flight, as in `pg`
  * @property {number} query_timeout ms, 0: no limit
  * @property {number} max connections
  * @property {number} min
  * @property {number} maxInFlight
  * @property {number} spreadMillis
  * @property {number} maxWaiting
+ * @property {boolean} waitForServer whether callers of a pool wait for a server that refuses connections
  * @property {'off' | 'reads' | 'all'} syncGroup
  * @property {'off' | 'reads' | 'all' | undefined} multiplex which statements of clients share connections; undefined: as
  *   a pool, or a client without one, has it
@@ -124,12 +126,14 @@ const SETTINGS = {
   statementCacheSize: { check: integer(0, 100000), default: 256 },
   statementCacheBytes: { check: integer(0), default: 1 << 20 },
   statementMaxAgeSeconds: { check: orNever, default: 30 },
+  pipeline: { check: flag, default: false },
   query_timeout: { check: timeLimit, default: 0 },
   max: { check: connections({ minimum: 1, empty: 10, round: Math.ceil }), default: 10 },
   min: { check: connections({ low: 0, round: Math.floor }), default: 0 },
   maxInFlight: { check: integer(1), default: 1024 },
   spreadMillis: { check: millis, default: 0.2 },
   maxWaiting: { check: limit, default: Infinity },
+  waitForServer: { check: boolean, default: false },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   multiplex: { check: oneOf('off', 'reads', 'all') },
   idleTimeoutMillis: { check: idleLimit, default: 10000 },

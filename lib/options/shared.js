@@ -11,12 +11,12 @@ const { SETTINGS } = require('./settings');
 /** Options of pools, which mean nothing to such clients. */
 const OF_POOLS = (
   'max min maxInFlight spreadMillis maxWaiting idleTimeoutMillis maxUses maxLifetimeSeconds allowExitOnIdle leakWarningMillis ' +
-  'resetQuery replicas catchUpMillis onConnect verify log Client'
+  'resetQuery replicas catchUpMillis onConnect verify log Client waitForServer'
 ).split(' ');
 
 /** What is a client's own matter on whichever connection: it belongs to each of its queries. */
 const OF_CLIENTS =
-  'types date timestamp numericArrays fetchTypes namedParameters rowKeys queryInErrors Promise'.split(
+  'types date timestamp numericArrays fetchTypes namedParameters rowKeys queryInErrors Promise pipeline'.split(
     ' ',
   );
 

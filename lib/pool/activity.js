@@ -16,10 +16,10 @@ function activityOf({ members, shared }) {
 }
 
 /** @param {PoolConnections} connections */
-function unfinishedOf({ members }) {
+function unfinishedOf({ members, left }) {
   let borrowed = 0;
   let inFlight = 0;
-  for (const { state, connection } of members) {
+  for (const { state, connection } of [...members, ...left]) {
     if (state === 'exclusive') ++borrowed;
     inFlight += connection.inFlight;
   }

@@ -89,6 +89,11 @@ class ClientLease extends LeaseConnection {
     this.#tellClosed();
   }
 
+  /** @override Finishes what is in flight, which may be among that of others. */
+  terminate() {
+    return this.end();
+  }
+
   /** @override */
   destroy() {
     super.destroy();

@@ -37,6 +37,12 @@ const MIN_SWEEP_MILLIS = 5;
 class PoolConnections {
   /** All of them, in the order of their opening. @type {Set<Member>} */
   members = new Set();
+  /**
+   * Those that the pool goes on without: a caller's time limit has passed while they were busy. They serve those who
+   * still wait for them, and do not count.
+   * @type {Set<Member>}
+   */
+  left = new Set();
   /** Those in the states shared and reserved. @type {Member[]} */
   shared = [];
   connectingCount = 0;
@@ -48,6 +54,8 @@ class PoolConnections {
   #limits;
   #backoff = new Backoff();
   #metrics = new Metrics();
+  /** Of connections that were closed, until the server has ended their sessions. @type {Set<Promise<void>>} */
+  #endings = new Set();
   /** @type {NodeJS.Timeout | undefined} */
   #sweepTimer = undefined;
   /** Whether one that is spare is closed at once: nobody will want it back. */
@@ -169,7 +177,7 @@ class PoolConnections {
   /** @param {Error} error */
   #onOpenFailed(error) {
     --this.connectingCount;
-    this.#backoff.failed(error);
+    this.#backoff.failed(error, this.isServing || this.#settings.waitForServer);
     this.#listener.onOpenFailed(error);
   }
 
@@ -204,7 +212,24 @@ class PoolConnections {
   retire(member) {
     this.unshare(member);
     member.become('leaving');
-    member.connection.end();
+    const ended = member.connection.end();
+    this.#endings.add(ended);
+    ended.then(() => this.#endings.delete(ended));
+  }
+
+  /** @param {import('../connection').Connection} connection that does not answer in time */
+  leave(connection) {
+    const member = [...this.members].find((each) => each.connection === connection);
+    // Only the first of those who have waited for it finds it here.
+    if (member === undefined) return;
+    // An outage is no reason to open connections without end.
+    if (
+      [...this.left].filter((each) => each.connection.unwanted.isAwaited).length < this.#limits.all
+    ) {
+      this.members.delete(member);
+      this.left.add(member);
+    }
+    this.retire(member);
   }
 
   /** @param {Member} member that, lent, is looked at when it comes back */
@@ -233,6 +258,11 @@ class PoolConnections {
     }
   }
 
+  /** @returns {Promise<void>} resolves when the server has ended the sessions of those that were closed */
+  async whenEnded() {
+    await Promise.all(this.#endings);
+  }
+
   stopTimers() {
     clearTimeout(this.#sweepTimer);
     this.#backoff.cancel();
@@ -243,12 +273,12 @@ class PoolConnections {
    * @param {T} totals
    */
   report(totals) {
-    return this.#metrics.report(this.members, totals);
+    return this.#metrics.report([...this.members, ...this.left], totals);
   }
 
   /** @param {Member} member */
   #onClosed(member) {
-    if (!this.members.delete(member)) return;
+    if (!this.members.delete(member) && !this.left.delete(member)) return;
     if (member.state === 'connecting') {
       // It is still being counted as an attempt; but end() has to be told that it is gone.
       if (this.#isClosing) this.#listener.onSettled();

@@ -8,7 +8,8 @@ const { AsyncResource } = require('node:async_hooks');
 
 const { afterDelivery, lock } = require('../base');
 const { Client, plainQuery } = require('../client');
-const { isTransient } = require('../connection');
+const { isWorthWaiting } = require('../connection');
+const { isTimeout } = require('../query');
 const { activityOf, hasTransaction, unfinishedOf } = require('./activity');
 const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
@@ -197,8 +198,13 @@ class Dispatcher {
    * @param {import('../base').QueryAbortedError} reason
    */
   abort(work, reason) {
-    if (work.connection !== undefined) {
-      work.connection.abort(work, reason);
+    const { connection } = work;
+    if (connection !== undefined) {
+      const leave = () => {
+        this.#connections.leave(connection);
+        this.#pumpSoon();
+      };
+      connection.abort(work, reason, isTimeout(reason) ? leave : undefined);
       return;
     }
     this.#waiting.remove(work);
@@ -343,12 +349,9 @@ class Dispatcher {
   /** @param {Error} error */
   #onOpenFailed(error) {
     this.#owner.onOpenFailed(error);
-    // Those who wait will be served by open connections, if there are any. Else connectionTimeoutMillis says for how
-    // long the server may be down.
+    // Those who wait will be served by open connections, if there are any.
     const { isServing, connectingCount } = this.#connections;
-    const isHopeful =
-      isServing || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
-    if (isHopeful) {
+    if (isServing || isWorthWaiting(error, this.#settings)) {
       this.#warnOfRefusal(error);
     } else if (connectingCount === 0) {
       this.#waiting.rejectAll(error);
@@ -394,19 +397,21 @@ class Dispatcher {
 
   // --- The end ------------------------------------------------------------------
 
-  /** @returns {Promise<void>} when all that was asked for is done and all connections are closed */
+  /** @returns {Promise<void>} when all that was asked for is done, and the server has ended all sessions */
   async end() {
     await new Promise((resolve) => {
       this.#whenEnded = () => resolve(undefined);
       this.#pump();
     });
     this.#connections.stopTimers();
+    await this.#connections.whenEnded();
   }
 
   #finish() {
     if (this.waitingCount > 0 || this.#owner.hasFloating()) return;
     this.#connections.close();
-    if (this.#connections.members.size === 0) this.#whenEnded?.();
+    const { members, left } = this.#connections;
+    if (members.size + left.size === 0) this.#whenEnded?.();
   }
 }
 

@@ -148,6 +148,9 @@ class LeaseConnection extends Borrower {
       work.reject(reason);
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
+    } else if (this.member !== undefined && work.connection === this.member.connection) {
+      // The pool does not take that away from whoever has it.
+      this.member.connection.abort(work, reason);
     } else {
       if (work === this.floating && !work.isSettled) this.#giveUp(this.floating);
       this.#leases.abort(work, reason);
@@ -177,6 +180,12 @@ class LeaseConnection extends Borrower {
     while (this.isWaiting || this.floating !== undefined) await this.whenServed();
     if (this.member !== undefined) await this.member.connection.end();
     else this.#close();
+  }
+
+  /** As of a connection: what floats among others is finished. @returns {Promise<void>} */
+  async terminate() {
+    if (this.member === undefined || this.isWaiting) await this.end();
+    else await this.member.connection.terminate();
   }
 
   destroy() {

@@ -124,18 +124,18 @@ class ListenConnection {
     const client = this.#client;
     this.#client = undefined;
     this.#isReady = false;
-    client?.end();
+    if (client !== undefined) connectionOf(client).end();
   }
 
-  /** Closes it without waiting for a server that may not answer any more. @returns {Promise<void>} */
+  /** Closes it without waiting for answers, which may never come. @returns {Promise<void>} */
   async abort() {
     const client = this.#client;
     this.#client = undefined;
     this.#isReady = false;
     if (client === undefined) return;
-    const closed = client.end();
-    connectionOf(client).destroy();
-    await closed;
+    const connection = connectionOf(client);
+    if (connection.inFlight > 0) connection.destroy();
+    await connection.end();
   }
 
   /** @param {boolean} isAwaited whether somebody waits for an answer on it */

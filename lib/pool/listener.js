@@ -15,7 +15,7 @@ const {
   PoolError,
   TimeLimit,
 } = require('../base');
-const { isTransient, waitedError } = require('../connection');
+const { isWorthWaiting, waitedError } = require('../connection');
 const { checkChannel, readListenOptions } = require('./listen-arguments');
 const { ListenConnection } = require('./listen-connection');
 
@@ -302,9 +302,8 @@ class Listener {
     const interrupted = subscribers.filter(({ state }) => state === 'listening');
     for (const subscriber of interrupted) subscriber.lostBy ??= error;
     if (interrupted.length > 0) this.#tell(error, client);
-    // As with queries: nobody waits for a server that was not there, unless a deadline says for how long.
-    const isHopeful =
-      interrupted.length > 0 || (isTransient(error) && this.#settings.connectionTimeoutMillis > 0);
+    // As with queries: nobody waits for a server that was not there, unless they are to.
+    const isHopeful = interrupted.length > 0 || isWorthWaiting(error, this.#settings);
     if (!isHopeful) this.#failAll(subscribers, error);
     for (const channel of channels) {
       channel.isOn = false;

@@ -33,11 +33,18 @@ function abortErrorInside(signal) {
   return Object.assign(abortError(signal), { outcome: 'unknown' });
 }
 
+const TIMEOUT_CODE = 'ERR_PG_CONDUIT_QUERY_TIMEOUT';
+
 /** @param {number} millis */
 function timeoutError(millis) {
-  return new QueryAbortedError('Query read timeout', 'ERR_PG_CONDUIT_QUERY_TIMEOUT', {
+  return new QueryAbortedError('Query read timeout', TIMEOUT_CODE, {
     detail: `there was no answer within ${millis} ms (query_timeout)`,
   });
+}
+
+/** @param {QueryAbortedError} reason @returns {boolean} whether a time limit has passed */
+function isTimeout({ code }) {
+  return code === TIMEOUT_CODE;
 }
 
 /**
@@ -103,4 +110,4 @@ function watch(work, defaultMillis, abort) {
   return undefined;
 }
 
-module.exports = { abortError, abortErrorInside, isAbortSignal, listen, watch };
+module.exports = { abortError, abortErrorInside, isAbortSignal, isTimeout, listen, watch };

@@ -6,7 +6,7 @@
 
 const { Batch, BatchMember, membersOf, ReadCommitted } = require('./batch');
 const { Cursor } = require('./cursor');
-const { isAbortSignal, watch } = require('./deadline');
+const { isAbortSignal, isTimeout, watch } = require('./deadline');
 const { beginTraced, traceConnect, traceTransaction } = require('./diagnostics');
 const { Description } = require('./description');
 const outcome = require('./outcome');
@@ -43,6 +43,7 @@ module.exports = {
   Cursor,
   findUnsendable,
   isAbortSignal,
+  isTimeout,
   MAX_SIZE,
   Measure,
   membersOf,

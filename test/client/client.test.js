@@ -113,8 +113,8 @@ describe('Client', () => {
   });
 
   describe('end()', () => {
-    it('waits for what is in flight', async () => {
-      const client = await newClient();
+    it('waits for what is in flight with the option pipeline, as in pg', async () => {
+      const client = await newClient({ pipeline: true });
       let answers = 0;
       for (let n = 0; n < 50; ++n) {
         client.query('select $1::int, pg_sleep(0.001)', [n]).then(() => ++answers);
@@ -124,7 +124,7 @@ describe('Client', () => {
     });
 
     it('rejects later queries', async () => {
-      const client = await newClient();
+      const client = await newClient({ pipeline: true });
       const before = client.query('select pg_sleep(0.01), 1 as one');
       const ended = client.end();
       const during = await errorOf(client.query('select 1'));
@@ -142,10 +142,11 @@ describe('Client', () => {
       const client = await newClient();
       let ends = 0;
       client.on('end', () => ++ends);
-      client.query('select pg_sleep(0.01)').catch(assert.ifError);
+      const query = errorOf(client.query('select pg_sleep(0.01)'));
       await Promise.all([client.end(), client.end()]);
       await client.end();
       assert.equal(ends, 1);
+      assert.equal((await query).message, 'Connection terminated');
     });
 
     it('takes a callback, and then returns nothing', async () => {

@@ -113,7 +113,7 @@ describe('Connection', function () {
       await client.end();
       const ended = new Client(options());
       const never = assert.rejects(ended.query('select 1'), {
-        message: 'Client was closed and is not queryable',
+        message: 'Connection terminated',
         outcome: 'not-run',
       });
       await ended.end();

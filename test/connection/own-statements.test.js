@@ -53,7 +53,12 @@ describe("A connection that falls silent at one of the driver's own statements",
   afterEach(() => proxy.close());
 
   const options = (given) =>
-    proxy.options({ query_timeout: QUERY_MILLIS, connectionTimeoutMillis: 5000, ...given });
+    proxy.options({
+      query_timeout: QUERY_MILLIS,
+      connectionTimeoutMillis: 5000,
+      waitForServer: true,
+      ...given,
+    });
 
   it('at a query of onConnect, while the pool is being ended', async () => {
     proxy.mute = { at: 'select 123' };

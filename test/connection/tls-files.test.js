@@ -59,7 +59,7 @@ describe('Keys in memory', function () {
 
       it('are deleted when the connection is refused', async () => {
         const { result } = await run('refused', env);
-        assert.deepEqual(result, { code: 'ERR_PG_CONDUIT_TLS', ...NOTHING });
+        assert.deepEqual(result, { code: 'ERR_TLS_CERT_ALTNAME_INVALID', ...NOTHING });
       });
 
       it('are in no folder during a handshake, and are deleted when it is aborted', async () => {

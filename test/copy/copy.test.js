@@ -536,8 +536,8 @@ describe('COPY', function () {
       await works(client);
     });
 
-    it('is finished before end() of the client resolves', async () => {
-      const client = await newClient();
+    it('is finished before end() of the client resolves, with the option pipeline', async () => {
+      const client = await newClient({ pipeline: true });
       await makeTable('last', 'n int');
       const stream = client.copyFrom('copy last from stdin');
       await written(stream, '1\n');

@@ -29,13 +29,19 @@ describe('A server', () => {
       pool.query({ text: ECHO, values: [i, big], timeoutMillis: 200 }),
     );
     const outcomes = await allInTime(queries);
-    const told = { 'not-run': 0, unknown: 0 };
-    for (const { reason } of outcomes) {
+    const told = { 'not-run': 0, unknown: 0, answered: 0 };
+    outcomes.forEach(({ value, reason }, i) => {
+      if (reason === undefined) {
+        // The pool goes on elsewhere as soon as the first of them has waited for too long.
+        assert.deepEqual(value.rows, [{ i, t: big }]);
+        ++told.answered;
+        return;
+      }
       assert.equal(reason.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT', String(reason));
       ++told[reason.outcome];
-    }
+    });
     // Those that wait for bytes to leave have surely not run.
-    assert.ok(told['not-run'] > 0 && told.unknown > 0, JSON.stringify(told));
+    assert.ok(told['not-run'] + told.answered > 0 && told.unknown > 0, JSON.stringify(told));
     for (const session of script.server.sessions) session.end('reset');
     await script.recovers(pool);
   });

@@ -79,7 +79,7 @@ async function run({ primary, standby, how, signal, attempts }) {
   /** The one tells its callers of the outage, the other one lets them wait. */
   const pools = {
     fails: new Pool(where),
-    waits: new Pool({ ...where, connectionTimeoutMillis: 60_000 }),
+    waits: new Pool({ ...where, waitForServer: true, connectionTimeoutMillis: 60_000 }),
   };
   /** @type {{ kind: string, id: number, begunAt: number, endedAt: number, error: any }[]} */
   const calls = [];

@@ -129,6 +129,7 @@ describe('Borrowed clients that share connections', function () {
         port: `${port},${standby.config.port}`,
         max: 3,
         connectionTimeoutMillis: 20_000,
+        waitForServer: true,
         ...given,
       });
       pool.on('error', () => {});

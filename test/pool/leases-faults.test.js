@@ -233,7 +233,11 @@ describe('A borrowed client that shares connections, when connections are lost:'
       it('it makes room for those who wait for their turn', async () => {
         const name = applicationName();
         // Time enough for the server to come back.
-        const pool = await openOurs({ application_name: name, connectionTimeoutMillis: 20_000 });
+        const pool = await openOurs({
+          application_name: name,
+          connectionTimeoutMillis: 20_000,
+          waitForServer: true,
+        });
         const clients = await Promise.all(Array.from({ length: 5 }, () => pool.connect()));
         for (const client of clients) client.on('error', () => {});
         await Promise.all(clients.slice(0, MAX).map((client) => client.query('begin')));

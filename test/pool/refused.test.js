@@ -17,7 +17,6 @@ const { until } = require('../support/outside');
 const { deadPort, listen } = require('../support/ports');
 const { warningsOf } = require('../support/process');
 
-const { PoolError } = ours;
 /** For users without privileges: the room that tests fill. */
 const ROOM = 4;
 const GUEST = { user: 'guest', password: 'geheim' };
@@ -86,21 +85,19 @@ describe('calls that wait while the server refuses connections', function () {
     return [await run(pg), await run(ours)];
   }
 
-  describe('after connectionTimeoutMillis', () => {
-    /** @param {any} error @param {any} expected that of pg @param {string} code of the reason */
+  describe('after connectionTimeoutMillis, with waitForServer', () => {
+    /** @param {any} error @param {any} expected that of pg @param {string} code */
     function assertTold(error, expected, code) {
       assert.equal(error.message, expected.message);
-      assert.ok(error instanceof PoolError, String(error));
-      assert.equal(error.code, 'ERR_PG_CONDUIT_POOL_TIMEOUT');
+      assert.equal(error.code, code);
       assert.equal(error.outcome, 'not-run');
-      assert.equal(error.cause.code, code);
       assert.match(error.detail, /within 1000 ms \(connectionTimeoutMillis\)/);
       assert.doesNotMatch(error.detail, /did not answer/);
     }
 
     it('are rejected with the message of pg if nothing listens on the port', async () => {
       const port = await deadPort();
-      const given = { port, connectionTimeoutMillis: 1000 };
+      const given = { port, connectionTimeoutMillis: 1000, waitForServer: true };
       for (const use of [(pool) => pool.query('select 1'), (pool) => pool.connect()]) {
         const [expected, error] = await errorsOf((driver) => errorOf(use(newPool(driver, given))));
         assert.equal(expected.code, 'ECONNREFUSED');
@@ -115,7 +112,9 @@ describe('calls that wait while the server refuses connections', function () {
       const full = newPool(ours);
       borrowed.push(...(await Promise.all(Array.from({ length: ROOM }, () => full.connect()))));
       const [expected, error] = await errorsOf((driver) =>
-        errorOf(newPool(driver, { connectionTimeoutMillis: 1000 }).query('select 1')),
+        errorOf(
+          newPool(driver, { connectionTimeoutMillis: 1000, waitForServer: true }).query('select 1'),
+        ),
       );
       assert.equal(expected.code, '53300');
       assertTold(error, expected, '53300');
@@ -136,7 +135,7 @@ describe('calls that wait while the server refuses connections', function () {
     it('are rejected for a server that does not answer, whatever the reason was earlier', async () => {
       const port = await deadPort();
       const pool = newPool(ours, { port, connectionTimeoutMillis: 1000 });
-      assert.equal((await errorOf(pool.query('select 1'))).cause.code, 'ECONNREFUSED');
+      assert.equal((await errorOf(pool.query('select 1'))).code, 'ECONNREFUSED');
       const sockets = new Set();
       const mute = net.createServer((socket) => sockets.add(socket.on('error', () => {})));
       await listen(mute, port);
@@ -157,7 +156,11 @@ describe('calls that wait while the server refuses connections', function () {
       ['a password of the wrong type', { password: () => 5 }, /^Password must be a string/],
     ]) {
       it(`are rejected at once because of ${what}, since waiting does not help`, async () => {
-        const pool = newPool(ours, { ...given, connectionTimeoutMillis: 20_000 });
+        const pool = newPool(ours, {
+          ...given,
+          connectionTimeoutMillis: 20_000,
+          waitForServer: true,
+        });
         const began = performance.now();
         const error = await errorOf(pool.query('select 1'));
         assert.match(error.message, message);

@@ -23,7 +23,7 @@ const ALLOWED = [
   /^src\/(?:\w+\.(?:cc|h)|addon\.gyp)$/,
   /^docs\/[\w-]+\.md$/,
   /^scripts\/(?:build|fetch-libpq|find-libpq|native-headers|node-gyp)\.js$/,
-  /^deps\/(?:exports\.map|libpq-(?:peek|scram)\.c|libpq\.gyp|sanitize\.gypi)$/,
+  /^deps\/(?:exports\.map|libpq-(?:peek|scram|tls)\.c|libpq\.gyp|sanitize\.gypi)$/,
   /^deps\/libpq-config\/(?:COPYRIGHT|pg_config_os\.h|pg_config_paths\.h)$/,
   /^deps\/libpq-source\/Cargo\.(?:lock|toml)$/,
   /^deps\/libpq\/(?:COPYRIGHT|version\.json)$/,

@@ -44,6 +44,7 @@ function sessionOptions(random) {
       query_timeout: random.chance(0.12) ? random.int(20, 1500) : 0,
       statement_timeout: random.chance(0.06) ? random.int(20, 300) : false,
       connectionTimeoutMillis: random.pick([0, 0, 0, 10000, 200, 20]),
+      waitForServer: random.chance(0.5),
     },
   };
 }

@@ -71,6 +71,7 @@ expectAssignable<PoolConfig>({
   maxInFlight: 100,
   spreadMillis: 0.5,
   maxWaiting: Infinity,
+  waitForServer: true,
   syncGroup: 'all',
   multiplex: 'reads',
   idleTimeoutMillis: 0,
