@@ -31,6 +31,7 @@ const {
 const { readBatch } = require('./client/read-batch');
 const { setUpSession } = require('./client/session-setup');
 const { SENDER, Streamable } = require('./client/streamable');
+const { isSubmittable, watchSubmittable } = require('./client/submittable');
 
 /**
  * @typedef {import('./client/events').PoolSide} PoolSide
@@ -49,6 +50,7 @@ module.exports = {
   eventsOf,
   handOver,
   isLimits,
+  isSubmittable,
   markHanded,
   plainQuery,
   POOL,
@@ -60,6 +62,7 @@ module.exports = {
   shareClients,
   Streamable,
   transactionsOf,
+  watchSubmittable,
 };
 
 // Apart, because TypeScript takes what has a member of that name for a class.

@@ -486,7 +486,10 @@ export interface Queryable {
   query<Row = any, Values = any>(
     config: QueryConfig<Values> & { callback: QueryCallback<Result<Row>> },
   ): void;
-  /** An object with `submit()`, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
+  /**
+   * An object with `submit()`, such as those of pg-cursor and pg-query-stream. A {@link Pool} borrows a client for it, and
+   * returns a promise, as in `pg`, whose types do not say so either.
+   */
   query<T extends Submittable>(submittable: T): T;
   /** With `rowMode: 'array'`: rows are arrays. */
   query<Row extends any[] = any[], Values = any>(

@@ -32,7 +32,7 @@ const {
 } = require('./query-arguments');
 const { readBatch } = require('./read-batch');
 const { SENDER, Streamable } = require('./streamable');
-const { serveSubmittable } = require('./submittable');
+const { isSubmittable, serveSubmittable } = require('./submittable');
 
 /**
  * @typedef {import('../options').Settings} Settings
@@ -179,7 +179,7 @@ class Client extends Streamable {
    */
   query(text, values, third) {
     const isWrapped = this.query !== plainQuery;
-    if (typeof text === 'object' && typeof text?.submit === 'function') {
+    if (isSubmittable(text)) {
       if (isWrapped) showQuery(this, text);
       return this.#serve(text, values, third);
     }

@@ -11,6 +11,7 @@ const {
   callBackEnd,
   callbackError,
   Client,
+  isSubmittable,
   readBatch,
   readQuery,
   SENDER,
@@ -30,6 +31,7 @@ const { checkChannel, checkPayload } = require('./listen-arguments');
 const { Listener } = require('./listener');
 const { definePoolProperties, describeOptions } = require('./pg-properties');
 const { defineReadPool, replicaOptions } = require('./read-pool');
+const { runSubmittable } = require('./submitted');
 
 /**
  * @typedef {import('./member').Member} Member
@@ -184,6 +186,8 @@ class Pool extends Streamable {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, third) {
+    if (isSubmittable(text))
+      return this.#serve(text, typeof values === 'function' ? values : third);
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
     const query = readQuery(text, values, third, this.#settings);
@@ -191,6 +195,16 @@ class Pool extends Streamable {
     this.#admission.submit(query);
     this.#admission.complete(query);
     return answer(query, this.#settings.Promise);
+  }
+
+  /**
+   * @param {any} submittable
+   * @param {unknown} given a callback, or anything else
+   */
+  #serve(submittable, given) {
+    const callback = typeof given === 'function' ? /** @type {Callback} */ (given) : undefined;
+    const promise = runSubmittable(submittable, this.#checkouts.connect());
+    return answer({ callback, promise }, this.#settings.Promise);
   }
 
   /**
