@@ -186,8 +186,9 @@ class Pool extends Streamable {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, third) {
-    if (isSubmittable(text))
+    if (isSubmittable(text)) {
       return this.#serve(text, typeof values === 'function' ? values : third);
+    }
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
     const query = readQuery(text, values, third, this.#settings);
