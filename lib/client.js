@@ -19,6 +19,7 @@ const {
 } = require('./client/client');
 const { handOver, markHanded } = require('./client/handed-query');
 const { shareClients } = require('./client/joining-clients');
+const { NamedStatements } = require('./client/named-statements');
 const {
   answer,
   callBack,
@@ -52,6 +53,7 @@ module.exports = {
   isLimits,
   isSubmittable,
   markHanded,
+  NamedStatements,
   plainQuery,
   POOL,
   readBatch,

@@ -1382,10 +1382,14 @@ export class OptionError extends ConduitError {
   code: 'ERR_PG_CONDUIT_OPTION';
 }
 
-/** The text or a value of a query cannot be sent. */
+/**
+ * The text or a value of a query cannot be sent. `code` is the server's SQLSTATE if it has one for this: `22007` for an
+ * invalid Date, `22021` for a NUL character in a value, `08P01` for one in the text. What the program's own code throws
+ * (`toPostgres()`, `toJSON()`) rejects the query itself, with a ParameterError as its `cause`.
+ */
 export class ParameterError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
-  code: 'ERR_PG_CONDUIT_PARAMETER';
+  code: 'ERR_PG_CONDUIT_PARAMETER' | '22007' | '22021' | '08P01';
 }
 
 /** The statement may not run here. The message names the call to use instead. */
@@ -1476,8 +1480,8 @@ export class PoolError extends ConduitError {
 }
 
 /**
- * A value of the result cannot be represented, or its parser threw (`cause`). The query
- * itself ran, so `outcome` is `'unknown'`.
+ * A value of the result cannot be represented, or its parser threw: then the query is rejected with what it threw, and
+ * this is its `cause`. The query itself ran, so `outcome` is `'unknown'`.
  */
 export class ResultError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });

@@ -37,6 +37,7 @@ const {
   messageOf,
   throwLater,
 } = require('./user-code');
+const { standFor, toldError } = require('./user-failure');
 const {
   cellKind,
   command,
@@ -105,12 +106,14 @@ module.exports = {
   ResultError,
   runDelivery,
   shapeFieldInts,
+  standFor,
   StatementRefusedError,
   throwLater,
   TimeLimit,
   toBytes,
   toConnectFailure,
   toFailure,
+  toldError,
   TransactionError,
   unsafeIntegerHigh,
 };

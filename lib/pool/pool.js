@@ -12,6 +12,7 @@ const {
   callbackError,
   Client,
   isSubmittable,
+  NamedStatements,
   readBatch,
   readQuery,
   SENDER,
@@ -58,6 +59,7 @@ class Pool extends Streamable {
   #leases;
   #checkouts;
   #listener;
+  #names = new NamedStatements();
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
   /** @type {IdleWatch | undefined} */
@@ -191,7 +193,8 @@ class Pool extends Streamable {
     }
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
-    const query = readQuery(text, values, third, this.#settings);
+    this.#names.note(text);
+    const query = readQuery(this.#names.fillIn(text), values, third, this.#settings);
     if (isMistaken) query.refusal = new ParameterError(NO_TEXT);
     this.#admission.submit(query);
     this.#admission.complete(query);

@@ -8,7 +8,12 @@ const { Field, Shape, textParsers } = require('./row-builder');
 const { getTypesEpoch, isDefaultParser, ownTypes, types } = require('./types');
 const { asText } = require('./types/as-text');
 const { FetchedTypes } = require('./types/fetched-types');
-const { offsetSeconds, prepareValue } = require('./types/prepare-value');
+const {
+  findThrown,
+  offsetSeconds,
+  prepareValue,
+  UnsuitableError,
+} = require('./types/prepare-value');
 const { TypeOverrides } = require('./types/type-overrides');
 
 /**
@@ -22,6 +27,7 @@ module.exports = {
   asText,
   FetchedTypes,
   Field,
+  findThrown,
   getTypesEpoch,
   isDefaultParser,
   offsetSeconds,
@@ -32,4 +38,5 @@ module.exports = {
   textParsers,
   TypeOverrides,
   types,
+  UnsuitableError,
 };
