@@ -1590,8 +1590,51 @@ export interface ParameterStatus {
   parameterValue: string;
 }
 
-/** `client.connection` of `pg`, as far as other packages use it. The actual connection belongs to libpq. */
+/**
+ * The socket of a connection, as far as others may use one that belongs to libpq: nothing can be written to it or read from
+ * it. Emits `connect`, `ready`, `error` and `close`, as a socket of Node.js.
+ */
+export interface ConnectionStream extends EventEmitter {
+  readonly destroyed: boolean;
+  readonly closed: boolean;
+  readonly connecting: boolean;
+  readonly pending: boolean;
+  readonly readyState: 'opening' | 'open' | 'closed';
+  readonly readable: boolean;
+  readonly writable: boolean;
+  readonly encrypted: boolean;
+  /** Undefined for a unix socket, and while it is not connected. */
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number | undefined;
+  /** As if the connection were lost now. What is in flight is rejected with the error, if one is given. */
+  destroy(error?: Error): this;
+  end(): this;
+  destroySoon(): void;
+  /** `initialDelay` in milliseconds; 0: as it was. */
+  setKeepAlive(enable?: boolean, initialDelay?: number): this;
+  /** libpq has done so already. */
+  setNoDelay(noDelay?: boolean): this;
+  /** Does nothing: see {@link ClientOptions.query_timeout} and {@link ClientOptions.tcp_user_timeout}. */
+  setTimeout(timeout: number, callback?: () => void): this;
+  ref(): this;
+  unref(): this;
+  cork(): void;
+  uncork(): void;
+  /** Throws a {@link StatementRefusedError}. */
+  write(...args: any[]): never;
+}
+
+/**
+ * `client.connection` of `pg`. The actual connection belongs to libpq. It emits `connect`, `sslconnect`, `parameterStatus`,
+ * `backendKeyData`, `readyForQuery`, `notice`, `notification`, `errorMessage` (of the connection, not of a query), `error`
+ * and `end`; not the messages of single queries.
+ */
 export class Connection extends EventEmitter {
+  readonly stream: ConnectionStream;
+  /** Closes it when nothing is in flight. Its client, which has not asked for that, takes it for a loss. */
+  end(): void;
+  ref(): void;
+  unref(): void;
   /** The texts of statements that submittables have prepared, by name. */
   parsedStatements: Record<string, string>;
   /** The server has reported a parameter of the session. */

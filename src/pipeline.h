@@ -111,6 +111,9 @@ class Pipeline final : public SocketWatcher::Owner {
   // Where it leads: address and port, or the folder of a unix socket and port; empty if not known.
   std::string ServerAddress() const;
   int socket_family() const { return lost() ? -1 : SocketFamily(PQsocket(conn_.get())); }
+  void SetKeepAlive(bool enable, int idle_seconds) {
+    if (!lost()) pg_conduit::SetKeepAlive(PQsocket(conn_.get()), enable, idle_seconds);
+  }
 
   // What the server has to answer next, and since when it has had nothing else to do, in
   // nanoseconds of uv_hrtime.

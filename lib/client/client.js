@@ -100,7 +100,8 @@ class Client extends Streamable {
     this.#defaults = this.#settings;
     const registry = pool?.registry ?? new StatementRegistry(new Catalog());
     const isIdle = () => this.#connection.inFlight === 0 && !this.#hasEnded;
-    const events = new ClientEvents(this, pool, isIdle);
+    const shownBy = (/** @type {Client} */ face) => face.#pgConnection;
+    const events = new ClientEvents(this, pool, isIdle, shownBy);
     this.#events = events;
     const leased = pool?.makeConnection?.(events);
     this.#hasConnected = leased !== undefined;
@@ -137,9 +138,9 @@ class Client extends Streamable {
     return Own === undefined ? promise : Own.resolve(promise);
   }
 
-  /** The object that reports the server's parameters, as in `pg`. */
+  /** As in `pg`: reports what concerns the connection as a whole, and shows its socket. */
   get connection() {
-    this.#pgConnection ??= new PgConnection();
+    this.#pgConnection ??= new PgConnection(() => this.#connection);
     return this.#pgConnection;
   }
 
@@ -153,7 +154,7 @@ class Client extends Streamable {
     this.#hasConnected = true;
     await this.#open();
     await this.#fetchTypes();
-    this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
+    this.#pgConnection?.tellConnected((name) => this.#connection.parameterStatus(name));
     // The client is connected, whatever a listener throws.
     callApart(() => this.emit('connect'));
     return this;

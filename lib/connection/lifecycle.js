@@ -195,7 +195,18 @@ class Lifecycle {
     if (this.#connection.inFlight === 0) this.#close();
   }
 
-  /** @param {Error} silence the server does not answer */
+  /** As if it were lost now. @param {Error} reason */
+  cut(reason) {
+    if (this.#state !== 'new' && this.#state !== 'connecting') {
+      this.endSilent(reason);
+      return;
+    }
+    this.#handshake?.fail(reason);
+    this.endReason.failure = reason;
+    this.#close();
+  }
+
+  /** @param {Error} silence the server does not answer, say */
   endSilent(silence) {
     if (this.#state === 'closed') return;
     this.endReason.silence = silence;
