@@ -15,7 +15,8 @@
 /// <reference types="node" />
 
 import { EventEmitter } from 'node:events';
-import { Readable, Writable } from 'node:stream';
+import type { ConnectionOptions as TlsConnectOptions } from 'node:tls';
+import { Duplex, Readable, Writable } from 'node:stream';
 
 // --- Options --------------------------------------------------------------------
 
@@ -118,6 +119,18 @@ export interface TlsOptions {
   minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
   /** Default: no limit. */
   maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
+  /** This and what follows only Node.js can do: the connection is made by `tls.connect()`, see docs/tls.md. */
+  checkServerIdentity?: TlsConnectOptions['checkServerIdentity'] | undefined;
+  pfx?: TlsConnectOptions['pfx'] | undefined;
+  secureContext?: TlsConnectOptions['secureContext'] | undefined;
+  ciphers?: string | undefined;
+  ecdhCurve?: string | undefined;
+  sigalgs?: string | undefined;
+  secureOptions?: number | undefined;
+  secureProtocol?: string | undefined;
+  session?: Uint8Array | undefined;
+  /** No effect, as for every client. */
+  requestCert?: boolean | undefined;
 }
 
 /**
@@ -162,6 +175,13 @@ export interface ClientOptions extends LibpqOptions {
   ssl?: boolean | TlsMode | TlsOptions | undefined;
   /** Only UTF-8 is possible: the server converts. */
   client_encoding?: 'UTF8' | 'utf8' | 'UTF-8' | 'utf-8' | 'unicode' | 'auto' | '' | undefined;
+  /**
+   * A socket of your own, or a function that makes one for each connection: that of an ssh tunnel or a cloud connector, say.
+   * If it has a method `connect`, it is called as with `pg`, and the event `connect` is awaited. Bytes are copied by
+   * JavaScript then, and TLS is that of Node.js; see docs/tls.md, "Sockets of your own".
+   */
+  stream?:
+    Duplex | ((config: { host: string; port: number; ssl: object | false }) => Duplex) | undefined;
   /** TCP keepalives. Default of libpq: on. */
   keepAlive?: boolean | undefined;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */

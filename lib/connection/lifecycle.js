@@ -29,6 +29,8 @@ class Lifecycle {
   /** @type {Handshake | Joining | undefined} */
   #handshake = undefined;
   #isLoopRef = true;
+  /** @type {import('./socket-pump').SocketPump | undefined} */
+  #pump = undefined;
   /** @type {StandIn | undefined} */
   #standIn = undefined;
   /** @type {(() => void)[]} */
@@ -76,9 +78,12 @@ class Lifecycle {
   async connect() {
     this.#state = 'connecting';
     addConnection(this.#connection.events);
-    this.#handshake = new Handshake(this.#native, this.#settings);
+    const onStreamFailed = (/** @type {Error} */ error) => this.#connection.cut(error);
+    const handshake = new Handshake(this.#native, this.#settings, onStreamFailed);
+    this.#pump = handshake.pump;
+    this.#handshake = handshake;
     try {
-      const { done } = this.#handshake;
+      const { done } = handshake;
       await traceConnect(this.#settings, () => done);
     } catch (error) {
       this.#onFailed(error);
@@ -271,6 +276,7 @@ class Lifecycle {
     this.#state = 'closed';
     this.#standIn?.show(false);
     this.#native.close();
+    this.#pump?.close();
     this.#connection.onClosed();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     if (lost !== undefined) this.#owner.onLost(lost);

@@ -13,6 +13,7 @@ const { changedDefaults } = require('./defaults');
 const { SETTINGS } = require('./settings');
 const { NO_VERIFY, applyTls } = require('./tls');
 const { warnOfUnknown } = require('./unknown');
+const { readWire } = require('./wire');
 
 /**
  * @typedef {import('./settings').Settings} Settings
@@ -34,9 +35,6 @@ const WITHOUT_EFFECT = { pipeline: boolean, binary: boolean };
 
 /** Options of `pg` that must not be ignored, and why they cannot be had. @type {Record<string, string>} */
 const IMPOSSIBLE = {
-  stream:
-    'libpq makes its own socket: give the address of a proxy or tunnel in host and port, or the ' +
-    'folder of its unix socket in host',
   connection: 'libpq has its own connection',
   replication: 'use pg for replication connections, which have no pipeline mode',
 };
@@ -320,6 +318,7 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
   const target = conninfo.target_session_attrs ?? defaults.target_session_attrs;
   settings.wantsWriter = target === 'read-write' || target === 'primary';
   settings.tls = applyTls([...otherSsl, ...ssl], conninfo);
+  settings.wire = readWire(settings, conninfo);
   const sslmode = conninfo.sslmode ?? defaults.sslmode;
   if (conninfo.sslnegotiation === 'direct' && !/^(?:require|verify-)/.test(sslmode ?? '')) {
     throw new OptionError('option "sslnegotiation" cannot be \'direct\' without TLS: give ssl too');

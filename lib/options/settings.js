@@ -21,6 +21,8 @@ const {
  * @property {Record<string, string>} conninfo keywords and values for libpq
  * @property {Record<string, number>} serverSettings those that `pg` has options for
  * @property {import('./tls').TlsSettings} tls what libpq has no keywords for
+ * @property {((config: object) => any) | object | undefined} stream the user's socket
+ * @property {import('./wire').Wire | undefined} wire where it is not libpq that makes the socket
  * @property {AskPassword | undefined} password asked at each connect
  * @property {number} connectionTimeoutMillis 0: no limit
  * @property {number} connectTimeoutSeconds for each address, 0: no limit
@@ -76,6 +78,13 @@ const DISCARD_ALL = 'DISCARD ALL';
 /** @type {Check} 0 means no limit, as `maxUses: 0` does in `pg` */
 const orNever = (value, name) => limit(value, name) || Infinity;
 
+/** @type {Check} a socket, or a function that makes one for each connection */
+const stream = (value, name) => {
+  const isStream = typeof value?.pipe === 'function' && typeof value.write === 'function';
+  if (!isStream) callable(value, name);
+  return value;
+};
+
 /** @type {Check} where to connect, and options that are different there */
 const place = (value, name) => {
   if (typeof value === 'string') return { connectionString: value };
@@ -88,6 +97,7 @@ const place = (value, name) => {
  * @type {Record<string, { check: Check, default?: unknown }>}
  */
 const SETTINGS = {
+  stream: { check: stream },
   connectionTimeoutMillis: { check: integer(0), default: 0 },
   types: { check: typeSource, default: types },
   int8: { check: oneOf('string', 'number', 'bigint'), default: 'string' },
