@@ -15,7 +15,7 @@
 /// <reference types="node" />
 
 import { EventEmitter } from 'node:events';
-import type { ConnectionOptions as TlsConnectOptions } from 'node:tls';
+import type { PeerCertificate, SecureContext } from 'node:tls';
 import { Duplex, Readable, Writable } from 'node:stream';
 
 // --- Options --------------------------------------------------------------------
@@ -120,9 +120,14 @@ export interface TlsOptions {
   /** Default: no limit. */
   maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
   /** This and what follows only Node.js can do: the connection is made by `tls.connect()`, see docs/tls.md. */
-  checkServerIdentity?: TlsConnectOptions['checkServerIdentity'] | undefined;
-  pfx?: TlsConnectOptions['pfx'] | undefined;
-  secureContext?: TlsConnectOptions['secureContext'] | undefined;
+  checkServerIdentity?:
+    ((host: string, certificate: PeerCertificate) => Error | undefined) | undefined;
+  pfx?:
+    | string
+    | Buffer
+    | (string | Buffer | { buf: string | Buffer; passphrase?: string | undefined })[]
+    | undefined;
+  secureContext?: SecureContext | undefined;
   ciphers?: string | undefined;
   ecdhCurve?: string | undefined;
   sigalgs?: string | undefined;
