@@ -52,8 +52,8 @@ function makeStream({ stream, host, port, ssl }) {
 
 /** @param {any} raw @param {Target} target */
 async function connect(raw, { host, port, hasKeepAlive, keepAliveMillis }) {
-  // A stream without this is connected, such as the channel of an ssh tunnel.
-  if (typeof raw.connect !== 'function' || (raw.readyState === 'open' && raw.remoteAddress)) return;
+  // A stream without this is connected, such as the channel of an ssh tunnel; and so may be a socket.
+  if (typeof raw.connect !== 'function' || raw.pending === false) return;
   raw.setNoDelay?.(true);
   await happens(raw, 'connect', () => {
     if (host.startsWith('/')) raw.connect(`${host}/.s.PGSQL.${port}`);

@@ -118,9 +118,8 @@ describe('a socket that is not of libpq', () => {
     assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
     const socket = net.connect({ path });
     await once(socket, 'connect');
-    const other = await connect(conduit, { ...clear, stream: new Tunnel({ path }) });
+    const other = await connect(conduit, { ...clear, stream: socket });
     assert.deepEqual((await other.query('select 2 as i')).rows, [{ i: 2 }]);
-    socket.destroy();
   });
 
   it('carries much in both directions, and COPY', async () => {
@@ -309,6 +308,20 @@ describe('a socket that is not of libpq', () => {
         await assert.rejects(connect(driver, { ...given, ssl: refusing }), { message: 'not mine' });
         const foreign = { ...given.ssl, ca: undefined };
         await assert.rejects(connect(driver, { ...given, ssl: foreign }), { code: /SELF|VERIFY/ });
+      }
+    });
+
+    it('pfx, by which the client is known', async () => {
+      const passphrase = 'geheim';
+      const pfx = server.authority.issue('by_certificate').pfx(passphrase);
+      const ssl = { ca: server.authority.cert, pfx, passphrase };
+      for (const driver of DRIVERS) {
+        const given = { ...server.database.config, host: 'localhost', user: 'by_certificate' };
+        const client = await connect(driver, { ...given, ssl });
+        assert.deepEqual((await client.query('select current_user as me')).rows, [
+          { me: 'by_certificate' },
+        ]);
+        await assert.rejects(connect(driver, { ...given, ssl: { ...ssl, passphrase: 'x' } }));
       }
     });
 
