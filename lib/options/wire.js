@@ -37,8 +37,16 @@ const IGNORED = {
 function readWire({ stream, tls }, conninfo) {
   if (stream === undefined && tls.node === undefined) return undefined;
   const defaults = binding.conninfoDefaults();
+  // libpq itself would follow these variables, past the socket that it is given.
+  if (defaults.hostaddr || defaults.service) {
+    const variable = defaults.hostaddr ? 'PGHOSTADDR' : 'PGSERVICE';
+    throw new OptionError(
+      `the variable ${variable} leads libpq elsewhere: unset it where "stream" is given, or "ssl" with what only ` +
+        'Node.js can do',
+    );
+  }
   const name = conninfo.host ?? defaults.host ?? 'localhost';
-  const address = conninfo.hostaddr ?? defaults.hostaddr;
+  const address = conninfo.hostaddr;
   const port = conninfo.port ?? defaults.port ?? '5432';
   if (conninfo.service || [name, address, port].some((text) => text?.includes(','))) {
     throw new OptionError(

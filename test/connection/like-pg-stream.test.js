@@ -245,6 +245,28 @@ describe('a socket that is not of libpq', () => {
     }
   });
 
+  it('is refused where a variable leads libpq past it', async () => {
+    process.env.PGHOSTADDR = '127.0.0.1';
+    try {
+      const given = { ...clear, stream: () => new net.Socket() };
+      await assert.rejects(connect(conduit, given), /PGHOSTADDR/);
+    } finally {
+      delete process.env.PGHOSTADDR;
+    }
+  });
+
+  it('is not shared by clients that share connections', async () => {
+    let made = 0;
+    const stream = () => {
+      ++made;
+      return new net.Socket();
+    };
+    const given = { ...clear, stream, multiplex: 'reads' };
+    const clients = [await connect(conduit, given), await connect(conduit, given)];
+    await Promise.all(clients.map((client) => client.query('select 1')));
+    assert.equal(made, 2);
+  });
+
   describe('with TLS over it', () => {
     const stream = () => new net.Socket();
 
