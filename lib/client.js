@@ -19,6 +19,7 @@ const {
 } = require('./client/client');
 const { handOver, markHanded } = require('./client/handed-query');
 const { shareClients } = require('./client/joining-clients');
+const { NamedStatements } = require('./client/named-statements');
 const {
   answer,
   callBack,
@@ -31,6 +32,7 @@ const {
 const { readBatch } = require('./client/read-batch');
 const { setUpSession } = require('./client/session-setup');
 const { SENDER, Streamable } = require('./client/streamable');
+const { isSubmittable, watchSubmittable } = require('./client/submittable');
 
 /**
  * @typedef {import('./client/events').PoolSide} PoolSide
@@ -49,7 +51,9 @@ module.exports = {
   eventsOf,
   handOver,
   isLimits,
+  isSubmittable,
   markHanded,
+  NamedStatements,
   plainQuery,
   POOL,
   readBatch,
@@ -60,6 +64,7 @@ module.exports = {
   shareClients,
   Streamable,
   transactionsOf,
+  watchSubmittable,
 };
 
 // Apart, because TypeScript takes what has a member of that name for a class.

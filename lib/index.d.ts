@@ -15,8 +15,8 @@
 /// <reference types="node" />
 
 import { EventEmitter } from 'node:events';
+import type { ConnectionOptions, PeerCertificate, SecureContext } from 'node:tls';
 import { Duplex, Readable, Writable } from 'node:stream';
-import { ConnectionOptions } from 'node:tls';
 
 // --- Options --------------------------------------------------------------------
 
@@ -122,6 +122,23 @@ export interface TlsOptions {
   minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
   /** Default: no limit. */
   maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3' | undefined;
+  /** This and what follows only Node.js can do: the connection is made by `tls.connect()`, see docs/tls.md. */
+  checkServerIdentity?:
+    ((host: string, certificate: PeerCertificate) => Error | undefined) | undefined;
+  pfx?:
+    | string
+    | Buffer
+    | (string | Buffer | { buf: string | Buffer; passphrase?: string | undefined })[]
+    | undefined;
+  secureContext?: SecureContext | undefined;
+  ciphers?: string | undefined;
+  ecdhCurve?: string | undefined;
+  sigalgs?: string | undefined;
+  secureOptions?: number | undefined;
+  secureProtocol?: string | undefined;
+  session?: Uint8Array | undefined;
+  /** No effect, as for every client. */
+  requestCert?: boolean | undefined;
 }
 
 /**
@@ -171,6 +188,13 @@ export interface ClientOptions extends LibpqOptions {
    * without values only. See {@link Pool.subscribe} for the changes of tables.
    */
   replication?: 'database' | boolean | undefined;
+  /**
+   * A socket of your own, or a function that makes one for each connection: that of an ssh tunnel or a cloud connector, say.
+   * If it has a method `connect`, it is called as with `pg`, and the event `connect` is awaited. Bytes are copied by
+   * JavaScript then, and TLS is that of Node.js; see docs/tls.md, "Sockets of your own".
+   */
+  stream?:
+    Duplex | ((config: { host: string; port: number; ssl: object | false }) => Duplex) | undefined;
   /** TCP keepalives. Default of libpq: on. */
   keepAlive?: boolean | undefined;
   /** Milliseconds without traffic before the first keepalive, rounded to seconds. Default: the system's. */
@@ -532,7 +556,10 @@ export interface Queryable {
   query<Row = any, Values = any>(
     config: QueryConfig<Values> & { callback: QueryCallback<Result<Row>> },
   ): void;
-  /** An object with `submit()`, such as those of pg-cursor and pg-query-stream; on a {@link Client} only. */
+  /**
+   * An object with `submit()`, such as those of pg-cursor and pg-query-stream. A {@link Pool} borrows a client for it, and
+   * returns a promise, as in `pg`, whose types do not say so either.
+   */
   query<T extends Submittable>(submittable: T): T;
   /** With `rowMode: 'array'`: rows are arrays. */
   query<Row extends any[] = any[], Values = any>(
@@ -1623,10 +1650,14 @@ export class OptionError extends ConduitError {
   code: 'ERR_PG_CONDUIT_OPTION';
 }
 
-/** The text or a value of a query cannot be sent. */
+/**
+ * The text or a value of a query cannot be sent. `code` is the server's SQLSTATE if it has one for this: `22007` for an
+ * invalid Date, `22021` for a NUL character in a value, `08P01` for one in the text. What the program's own code throws
+ * (`toPostgres()`, `toJSON()`) rejects the query itself, with a ParameterError as its `cause`.
+ */
 export class ParameterError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
-  code: 'ERR_PG_CONDUIT_PARAMETER';
+  code: 'ERR_PG_CONDUIT_PARAMETER' | '22007' | '22021' | '08P01';
 }
 
 /** The statement may not run here. The message names the call to use instead. */
@@ -1727,8 +1758,8 @@ export class ReplicationError extends ConduitError {
 }
 
 /**
- * A value of the result cannot be represented, or its parser threw (`cause`). The query
- * itself ran, so `outcome` is `'unknown'`.
+ * A value of the result cannot be represented, or its parser threw: then the query is rejected with what it threw, and
+ * this is its `cause`. The query itself ran, so `outcome` is `'unknown'`.
  */
 export class ResultError extends ConduitError {
   constructor(message: string, options?: { cause?: unknown });
@@ -1837,13 +1868,54 @@ export interface ParameterStatus {
   parameterValue: string;
 }
 
-/** `client.connection` of `pg`, as far as other packages use it. The actual connection belongs to libpq. */
+/**
+ * The socket of a connection, as far as others may use one that belongs to libpq: nothing can be written to it or read from
+ * it. Emits `connect`, `ready`, `error` and `close`, as a socket of Node.js.
+ */
+export interface ConnectionStream extends EventEmitter {
+  readonly destroyed: boolean;
+  readonly closed: boolean;
+  readonly connecting: boolean;
+  readonly pending: boolean;
+  readonly readyState: 'opening' | 'open' | 'closed';
+  readonly readable: boolean;
+  readonly writable: boolean;
+  readonly encrypted: boolean;
+  /** Undefined for a unix socket, and while it is not connected. */
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number | undefined;
+  /** As if the connection were lost now. What is in flight is rejected with the error, if one is given. */
+  destroy(error?: Error): this;
+  end(): this;
+  destroySoon(): void;
+  /** `initialDelay` in milliseconds; 0: as it was. */
+  setKeepAlive(enable?: boolean, initialDelay?: number): this;
+  /** libpq has done so already. */
+  setNoDelay(noDelay?: boolean): this;
+  /** Does nothing: see {@link ClientOptions.query_timeout} and {@link ClientOptions.tcp_user_timeout}. */
+  setTimeout(timeout: number, callback?: () => void): this;
+  ref(): this;
+  unref(): this;
+  cork(): void;
+  uncork(): void;
+  /** Throws a {@link StatementRefusedError}. */
+  write(...args: any[]): never;
+}
+
+/**
+ * `client.connection` of `pg`. The actual connection belongs to libpq. It emits `connect`, `sslconnect`, `parameterStatus`,
+ * `backendKeyData`, `readyForQuery`, `notice`, `notification`, `errorMessage` (of the connection, not of a query), `error`
+ * and `end`; not the messages of single queries.
+ */
 export class Connection extends EventEmitter {
   constructor(config?: ConnectionConfig);
+  readonly stream: Duplex & ConnectionStream;
+  /** Closes it when nothing is in flight. Its client, which has not asked for that, takes it for a loss. */
+  end(): void;
+  ref(): void;
+  unref(): void;
   /** The texts of statements that submittables have prepared, by name. */
   parsedStatements: Record<string, string>;
-  /** As far as a client has one: see docs/compatibility.md. */
-  readonly stream: Duplex;
   /** For the `submit()` of a {@link Submittable}, with the connection that it is given; so are the following. */
   parse(query: QueryParse, more?: boolean): void;
   bind(config: BindConfig | null, more?: boolean): void;
@@ -1853,7 +1925,6 @@ export class Connection extends EventEmitter {
   query(text: string): void;
   flush(): void;
   sync(): void;
-  end(): void;
   /** The server has reported a parameter of the session. */
   on(event: 'parameterStatus', listener: (message: ParameterStatus) => void): this;
   /** @hidden as {@link Connection.on} */

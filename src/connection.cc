@@ -55,6 +55,7 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("isEncrypted", &Connection::JS_IsEncrypted),
                          InstanceMethod("serverAddress", &Connection::JS_ServerAddress),
                          InstanceMethod("socketFamily", &Connection::JS_SocketFamily),
+                         InstanceMethod("setKeepAlive", &Connection::JS_SetKeepAlive),
                      });
 }
 
@@ -225,6 +226,12 @@ Napi::Value Connection::JS_ServerAddress(const Napi::CallbackInfo& info) {
 
 Napi::Value Connection::JS_SocketFamily(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), pipeline_ != nullptr ? pipeline_->socket_family() : -1);
+}
+
+void Connection::JS_SetKeepAlive(const Napi::CallbackInfo& info) {
+  if (!info[0].IsBoolean() || !info[1].IsNumber() || pipeline_ == nullptr) return;
+  pipeline_->SetKeepAlive(info[0].As<Napi::Boolean>().Value(),
+                          info[1].As<Napi::Number>().Int32Value());
 }
 
 void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {

@@ -114,6 +114,9 @@ class Pipeline final : public SocketWatcher::Owner {
     return lost() ? -1 : pg_conduit::DuplicateSocket(PQsocket(conn_.get()));
   }
   int socket_family() const { return lost() ? -1 : SocketFamily(PQsocket(conn_.get())); }
+  void SetKeepAlive(bool enable, int idle_seconds) {
+    if (!lost()) pg_conduit::SetKeepAlive(PQsocket(conn_.get()), enable, idle_seconds);
+  }
 
   // What the server has to answer next, and since when it has had nothing else to do, in
   // nanoseconds of uv_hrtime.

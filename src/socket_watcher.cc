@@ -3,6 +3,8 @@
 
 #ifndef _WIN32
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #endif
 
@@ -64,6 +66,8 @@ int DuplicateSocket(int /*fd*/) { return -1; }
 
 int OpenUnconnected(int /*family*/) { return -1; }
 
+void SetKeepAlive(int /*fd*/, bool /*enable*/, int /*idle_seconds*/) {}
+
 #else
 
 int SocketFamily(int fd) {
@@ -79,6 +83,19 @@ int OpenUnconnected(int family) {
   const int fd = socket(family, SOCK_STREAM, 0);
   if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
   return fd;
+}
+
+void SetKeepAlive(int fd, bool enable, int idle_seconds) {
+  const int is_enabled = enable ? 1 : 0;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &is_enabled, sizeof(is_enabled));
+#ifdef TCP_KEEPIDLE
+  constexpr int kIdleOption = TCP_KEEPIDLE;
+#else
+  constexpr int kIdleOption = TCP_KEEPALIVE;
+#endif
+  if (enable && idle_seconds > 0) {
+    setsockopt(fd, IPPROTO_TCP, kIdleOption, &idle_seconds, sizeof(idle_seconds));
+  }
 }
 
 #endif

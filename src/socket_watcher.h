@@ -62,5 +62,8 @@ int SocketFamily(int fd);
 int DuplicateSocket(int fd);
 // A new socket that is connected to nothing; -1 if none can be opened.
 int OpenUnconnected(int family);
+// Keepalives of a TCP socket, the first after so many idle seconds; 0: that is not changed. What
+// the system refuses stays as it was.
+void SetKeepAlive(int fd, bool enable, int idle_seconds);
 
 }  // namespace pg_conduit

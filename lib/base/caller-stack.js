@@ -8,6 +8,7 @@
 
 const path = require('node:path');
 const { isOurs } = require('./errors');
+const { toldError } = require('./user-failure');
 
 /** Functions of the driver between the caller and the recording. */
 const OWN_FRAMES = 10;
@@ -88,7 +89,7 @@ async function rejection(work, error) {
     if (work.callSite !== undefined && !namesUser(error)) work.callSite.nameIn(error);
   }
   if (work.isToldElsewhere) work.promise.catch(() => {});
-  throw error;
+  throw toldError(error);
 }
 
 /** @param {Error} error */

@@ -39,6 +39,7 @@ const {
   messageOf,
   throwLater,
 } = require('./user-code');
+const { standFor, toldError } = require('./user-failure');
 const {
   cellKind,
   command,
@@ -109,12 +110,14 @@ module.exports = {
   ResultError,
   runDelivery,
   shapeFieldInts,
+  standFor,
   StatementRefusedError,
   throwLater,
   TimeLimit,
   toBytes,
   toConnectFailure,
   toFailure,
+  toldError,
   TransactionError,
   unsafeIntegerHigh,
 };

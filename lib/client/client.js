@@ -38,7 +38,7 @@ const {
 } = require('./query-arguments');
 const { readBatch } = require('./read-batch');
 const { SENDER, Streamable } = require('./streamable');
-const { serveSubmittable } = require('./submittable');
+const { isSubmittable, serveSubmittable } = require('./submittable');
 
 /**
  * @typedef {import('../options').Settings} Settings
@@ -114,7 +114,8 @@ class Client extends Streamable {
     this.#defaults = this.#settings;
     const registry = pool?.registry ?? new StatementRegistry(new Catalog());
     const isIdle = () => this.#connection.inFlight === 0 && !this.#hasEnded;
-    const events = new ClientEvents(this, pool, isIdle);
+    const shownBy = (/** @type {Client} */ face) => face.#pgConnection;
+    const events = new ClientEvents(this, pool, isIdle, shownBy);
     this.#events = events;
     const leased = pool?.makeConnection?.(events);
     this.#hasConnected = leased !== undefined;
@@ -153,10 +154,10 @@ class Client extends Streamable {
     return Own === undefined ? promise : Own.resolve(promise);
   }
 
-  /** The object that reports the server's parameters, as in `pg`. */
+  /** As in `pg`: reports what concerns the connection as a whole, and shows its socket. */
   get connection() {
     if (this.#pgConnection === undefined) {
-      this.#pgConnection = new PgConnection();
+      this.#pgConnection = new PgConnection(() => this.#connection);
       showReplication(this.#pgConnection, this.#connection);
     }
     return this.#pgConnection;
@@ -175,7 +176,7 @@ class Client extends Streamable {
     this.#config = undefined;
     await this.#open();
     await this.#fetchTypes();
-    this.#pgConnection?.tellParameters((name) => this.#connection.parameterStatus(name));
+    this.#pgConnection?.tellConnected((name) => this.#connection.parameterStatus(name));
     // The client is connected, whatever a listener throws.
     callApart(() => this.emit('connect'));
     return this;
@@ -206,7 +207,7 @@ class Client extends Streamable {
    */
   query(text, values, third) {
     const isWrapped = this.query !== plainQuery;
-    if (typeof text === 'object' && typeof text?.submit === 'function') {
+    if (isSubmittable(text)) {
       if (isWrapped) showQuery(this, text);
       return this.#serve(text, values, third);
     }

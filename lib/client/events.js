@@ -3,7 +3,7 @@
 // Emits what a connection reports to its owner as events of the client, in the shape of `pg`:
 // 'error', 'end', 'notice', 'notification' and 'drain'. Owned by client.js.
 
-const { messageLength, nameFields } = require('../base');
+const { callApart, messageLength, nameFields } = require('../base');
 
 /**
  * @typedef {import('./client').Client} Client
@@ -37,18 +37,22 @@ class ClientEvents {
   #client;
   #pool;
   #isIdle;
+  #shownBy;
   #drainPending = false;
 
   /**
    * @param {Client} client
    * @param {PoolSide | undefined} pool is told first
    * @param {() => boolean} isIdle whether nothing is in flight
+   * @param {(face: Client) => InstanceType<typeof import('../pg').PgConnection> | undefined} shownBy its `connection`, if it was
+   *   ever asked for
    */
-  constructor(client, pool, isIdle) {
+  constructor(client, pool, isIdle, shownBy) {
     this.face = client;
     this.#client = client;
     this.#pool = pool;
     this.#isIdle = isIdle;
+    this.#shownBy = shownBy;
   }
 
   /**
@@ -59,7 +63,12 @@ class ClientEvents {
    */
   #emitSoon(event, argument) {
     const { face } = this;
-    process.nextTick(() => face.emit(event, argument));
+    const shown = this.#shownBy(face);
+    process.nextTick(() => {
+      if (shown !== undefined) callApart(() => shown.tell(event, argument));
+      // Without a listener an error would end the process; the queries have been rejected already.
+      if (event !== 'error' || face.listenerCount('error') > 0) face.emit(event, argument);
+    });
   }
 
   /** The lease that was pinned to the connection has ended. */
@@ -76,6 +85,8 @@ class ClientEvents {
     this.#pool?.onSettled?.();
     // Whoever has sent this may have released the connection by then, and somebody else may have it.
     const { face } = this;
+    const shown = this.#shownBy(face);
+    if (shown?.isWatched) process.nextTick(() => shown.tellReady());
     if (this.#drainPending || !this.#isIdle() || face.listenerCount('drain') === 0) return;
     this.#drainPending = true;
     setImmediate(() => {
@@ -91,8 +102,7 @@ class ClientEvents {
   /** @param {Error} error */
   onLost(error) {
     this.#pool?.onLost?.(error);
-    // Without a listener the event would end the process; the queries have been rejected already.
-    if (this.face.listenerCount('error') > 0) this.#emitSoon('error', error);
+    this.#emitSoon('error', error);
   }
 
   onClosed() {

@@ -1,7 +1,7 @@
 'use strict';
 
 // The texts of statements that callers have named. A name belongs to one text, and may later be
-// used without it. Owned by client.js.
+// used without it. Owned by client.js; pool.js has one for all of its connections.
 
 const { ParameterError } = require('../base');
 
@@ -11,12 +11,21 @@ class NamedStatements {
 
   /**
    * @param {any} config as query() takes it; it may have a name and no text
-   * @returns {any} with the text
+   * @returns {any} with the text. Of a name that nobody has given a text `pg` says that it is an empty one
    */
   fillIn(config) {
-    if (typeof config !== 'object' || config === null || config.text !== undefined) return config;
-    const text = this.#texts.get(config.name);
-    return text === undefined ? config : { ...config, text };
+    if (typeof config !== 'object' || config === null || config.text) return config;
+    const { name, text } = config;
+    if (typeof name !== 'string' || name === '') return config;
+    const known = this.#texts.get(name);
+    if (known === undefined && typeof text === 'string') return config;
+    return { ...config, text: known ?? '' };
+  }
+
+  /** @param {any} config that has a name of its own on each connection */
+  note(config) {
+    if (typeof config?.name !== 'string' || !config.text || typeof config.text !== 'string') return;
+    this.#texts.set(config.name, config.text);
   }
 
   /**
@@ -25,7 +34,8 @@ class NamedStatements {
    */
   claim(query) {
     const { name, text } = query;
-    if (name === undefined) return undefined;
+    // Whoever gives the name a text later is to get that one.
+    if (name === undefined || text === '') return undefined;
     const known = this.#texts.get(name);
     if (known === text) return undefined;
     if (known !== undefined) {

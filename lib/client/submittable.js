@@ -49,6 +49,17 @@ const BATCH_SIZE = 256;
 /** Values are passed on as the server writes them: submittables parse them. */
 const AS_TEXT = { getTypeParser: () => (/** @type {string} */ text) => text };
 
+/** Who waits for the end of one. @type {WeakMap<object, () => void>} */
+const watched = new WeakMap();
+
+/**
+ * @param {object} submittable that is about to be given to query()
+ * @param {() => void} onOver is called when it has ended or failed, and has been told so
+ */
+function watchSubmittable(submittable, onOver) {
+  watched.set(submittable, onOver);
+}
+
 /** Reports its columns as soon as they are known. */
 class DescribedQuery extends StreamedQuery {
   /** @type {((fields: readonly Field[]) => void) | undefined} */
@@ -222,6 +233,14 @@ class SubmittableConnection extends EventEmitter {
     this.#hasFailed = true;
     this.#callSite?.nameIn(error);
     callApart(() => this.#submittable.handleError?.(error, this));
+    this.#tellOver();
+  }
+
+  /** Not every submittable tells its end by a callback: pg-cursor does not. */
+  #tellOver() {
+    const onOver = watched.get(this.#submittable);
+    watched.delete(this.#submittable);
+    onOver?.();
   }
 
   /** @param {readonly Field[]} fields */
@@ -302,7 +321,13 @@ class SubmittableConnection extends EventEmitter {
       if (isFirst) this.#submittable.handleReadyForQuery?.(this);
       this.emit('readyForQuery');
     });
+    this.#tellOver();
   }
+}
+
+/** @param {any} given to query() @returns {boolean} */
+function isSubmittable(given) {
+  return typeof given === 'object' && typeof given?.submit === 'function';
 }
 
 /**
@@ -319,4 +344,4 @@ function serveSubmittable([submittable, values, third], face) {
   return submittable;
 }
 
-module.exports = { serveSubmittable };
+module.exports = { isSubmittable, serveSubmittable, watchSubmittable };

@@ -136,6 +136,11 @@ class Connection {
     this.#lifecycle.setLoopRef(ref);
   }
 
+  /** @param {boolean} enable @param {number} idleSeconds before the first one; 0: as it was */
+  setKeepAlive(enable, idleSeconds) {
+    this.#native.setKeepAlive(enable, idleSeconds);
+  }
+
   // --- Connecting -----------------------------------------------------------
 
   /**
@@ -348,6 +353,15 @@ class Connection {
     return new Promise((resolve) => {
       afterDelivery(() => resolve(/** @type {any} */ (action())));
     });
+  }
+
+  /**
+   * As if the connection were lost now: whoever has it is told so.
+   * @param {Error} reason of what is in flight, and of all that follows
+   */
+  cut(reason) {
+    if (lock.isHeld) this.#whenUnlocked(() => this.cut(reason));
+    else this.#lifecycle.cut(reason);
   }
 
   // --- Loss ---------------------------------------------------------------------

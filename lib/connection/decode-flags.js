@@ -4,7 +4,7 @@
 // needs that; in binary, if the addon can decode every column; else as text that the addon decodes.
 // Used by command-writer.js.
 
-const { callLocked, causeOf, flag, messageOf, ParameterError } = require('../base');
+const { callLocked, flag, messageOf, ParameterError, standFor } = require('../base');
 const { getTypesEpoch, isDefaultParser, ownTypes, types: defaultTypes } = require('../rows');
 
 /**
@@ -32,9 +32,8 @@ function askLocked(hasCustom) {
   try {
     return callLocked(hasCustom);
   } catch (error) {
-    throw new ParameterError(`types.getTypeParser() threw: ${messageOf(error)}`, {
-      cause: causeOf(error),
-    });
+    const refusal = new ParameterError(`types.getTypeParser() threw: ${messageOf(error)}`);
+    throw standFor(refusal, error);
   }
 }
 

@@ -8,6 +8,7 @@ const { CallSite, Deferred, TimeLimit, toFailure } = require('../base');
 const { toParameters } = require('../options');
 const { connectError, expiredError, noStringError } = require('./errors');
 const { resolveHosts } = require('./resolve-hosts');
+const { SocketPump } = require('./socket-pump');
 
 class Handshake {
   /** @type {Deferred<void>} */
@@ -15,13 +16,17 @@ class Handshake {
   /** @type {TimeLimit[]} */
   #limits = [];
   #isOver = false;
+  /** For a socket that is not libpq's own. @type {SocketPump | undefined} */
+  pump = undefined;
   #namesHost;
 
   /**
    * @param {import('../native').NativeConnection} native
    * @param {import('../options').Settings} settings
+   * @param {(error: Error) => void} [onStreamFailed] at any time
    */
-  constructor(native, settings) {
+  constructor(native, settings, onStreamFailed = (error) => this.fail(error)) {
+    if (settings.wire !== undefined) this.pump = new SocketPump(settings.wire, onStreamFailed);
     const { PGHOST, PGHOSTADDR, PGSERVICE } = process.env;
     const { host = PGHOST, hostaddr = PGHOSTADDR, service = PGSERVICE } = settings.conninfo;
     this.#namesHost = Boolean(host || hostaddr || service);
@@ -50,8 +55,13 @@ class Handshake {
    */
   async #start(native, settings) {
     const { conninfo, password, connectTimeoutSeconds } = settings;
-    const { files, servername } = settings.tls;
-    const resolved = await resolveHosts(conninfo, servername);
+    const { pump } = this;
+    const { servername } = settings.tls;
+    const files = pump === undefined ? settings.tls.files : {};
+    const resolved =
+      pump === undefined
+        ? await resolveHosts(conninfo, servername)
+        : { ...withoutPlace(conninfo), ...(await pump.listen()) };
     if (password !== undefined) {
       const answer = await askPassword(password, toParameters(settings));
       if (answer) resolved.password = answer;
@@ -79,6 +89,7 @@ class Handshake {
   /** @param {string | Error} reason an error, or libpq's message */
   fail(reason) {
     this.#end();
+    this.pump?.destroy();
     this.#outcome.reject(
       typeof reason === 'string' ? connectError(reason, this.#namesHost) : reason,
     );
@@ -88,6 +99,13 @@ class Handshake {
     this.#isOver = true;
     for (const limit of this.#limits) limit.cancel();
   }
+}
+
+/** Where it leads to, and by which TLS, is the pump's affair. @param {Readonly<Record<string, string>>} conninfo */
+function withoutPlace(conninfo) {
+  const isOfPlace =
+    /^(?:host|hostaddr|port|service|requirepeer|load_balance_hosts|ssl.*|keepalives.*|tcp_user_timeout)$/;
+  return Object.fromEntries(Object.entries(conninfo).filter(([name]) => !isOfPlace.test(name)));
 }
 
 /**

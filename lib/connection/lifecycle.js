@@ -30,6 +30,8 @@ class Lifecycle {
   /** @type {Handshake | Joining | undefined} */
   #handshake = undefined;
   #isLoopRef = true;
+  /** @type {import('./socket-pump').SocketPump | undefined} */
+  #pump = undefined;
   /** @type {StandIn | undefined} */
   #standIn = undefined;
   /** @type {(() => void)[]} */
@@ -80,9 +82,12 @@ class Lifecycle {
   async connect() {
     this.#state = 'connecting';
     addConnection(this.#connection.events);
-    this.#handshake = new Handshake(this.#native, this.#settings);
+    const onStreamFailed = (/** @type {Error} */ error) => this.#connection.cut(error);
+    const handshake = new Handshake(this.#native, this.#settings, onStreamFailed);
+    this.#pump = handshake.pump;
+    this.#handshake = handshake;
     try {
-      const { done } = this.#handshake;
+      const { done } = handshake;
       await traceConnect(this.#settings, () => done);
     } catch (error) {
       this.#onFailed(error);
@@ -223,7 +228,18 @@ class Lifecycle {
     if (this.#connection.inFlight === 0) this.#close();
   }
 
-  /** @param {Error} silence the server does not answer */
+  /** As if it were lost now. @param {Error} reason */
+  cut(reason) {
+    if (this.#state !== 'new' && this.#state !== 'connecting') {
+      this.endSilent(reason);
+      return;
+    }
+    this.#handshake?.fail(reason);
+    this.endReason.failure = reason;
+    this.#close();
+  }
+
+  /** @param {Error} silence the server does not answer, say */
   endSilent(silence) {
     if (this.#state === 'closed') return;
     this.endReason.silence = silence;
@@ -293,6 +309,7 @@ class Lifecycle {
     this.#state = 'closed';
     this.#standIn?.show(false);
     this.#native.close();
+    this.#pump?.close();
     this.#connection.onClosed();
     for (const work of this.#outbox.clear()) this.#returnUnsent(work);
     if (lost !== undefined) this.#owner.onLost(lost);

@@ -14,6 +14,7 @@ const { changedDefaults } = require('./defaults');
 const { SETTINGS } = require('./settings');
 const { NO_VERIFY, VERIFIED_BY_PG, applyTls } = require('./tls');
 const { warnOfUnknown } = require('./unknown');
+const { readWire } = require('./wire');
 
 /**
  * @typedef {import('./settings').Settings} Settings
@@ -40,9 +41,6 @@ const keepAliveDelay = number({ infinite: 0, low: 0 });
 
 /** Options of `pg` that must not be ignored, and why they cannot be had. @type {Record<string, string>} */
 const IMPOSSIBLE = {
-  stream:
-    'libpq makes its own socket: give the address of a proxy or tunnel in host and port, or the ' +
-    'folder of its unix socket in host',
   connection: 'libpq has its own connection',
 };
 
@@ -336,6 +334,7 @@ function finish({ settings, conninfo, ssl }, otherSsl) {
   const target = conninfo.target_session_attrs ?? defaults.target_session_attrs;
   settings.wantsWriter = target === 'read-write' || target === 'primary';
   settings.tls = applyTls([...otherSsl, ...ssl], conninfo);
+  settings.wire = readWire(settings, conninfo);
   const sslmode = conninfo.sslmode ?? defaults.sslmode;
   if (conninfo.sslnegotiation === 'direct' && !/^(?:require|verify-)/.test(sslmode ?? '')) {
     throw new OptionError('option "sslnegotiation" cannot be \'direct\' without TLS: give ssl too');

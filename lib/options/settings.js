@@ -22,6 +22,8 @@ const {
  * @property {Record<string, string>} conninfo keywords and values for libpq
  * @property {Record<string, number>} serverSettings those that `pg` has options for
  * @property {import('./tls').TlsSettings} tls what libpq has no keywords for
+ * @property {((config: object) => any) | object | undefined} stream the user's socket
+ * @property {import('./wire').Wire | undefined} wire where it is not libpq that makes the socket
  * @property {AskPassword | undefined} password asked at each connect
  * @property {number} connectionTimeoutMillis 0: no limit
  * @property {number} connectTimeoutSeconds for each address, 0: no limit
@@ -97,6 +99,12 @@ const uses = number({
   low: 1,
   round: Math.ceil,
 });
+/** @type {Check} a socket, or a function that makes one for each connection */
+const stream = (value, name) => {
+  const isStream = typeof value?.pipe === 'function' && typeof value.write === 'function';
+  if (!isStream) callable(value, name);
+  return value;
+};
 
 /** @type {Check} where to connect, and options that are different there */
 const place = (value, name) => {
@@ -110,6 +118,7 @@ const place = (value, name) => {
  * @type {Record<string, { check: Check, default?: unknown }>}
  */
 const SETTINGS = {
+  stream: { check: stream },
   connectionTimeoutMillis: { check: timeLimit, default: 0 },
   types: { check: unlessFalsy(typeSource), default: types },
   int8: { check: oneOf('string', 'number', 'bigint'), default: 'string' },

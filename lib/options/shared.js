@@ -50,6 +50,8 @@ function canonical(value) {
  *   nothing if several servers may stand behind them
  */
 function readShared(settings) {
+  // A socket of somebody's own may lead anywhere.
+  if (settings.wire !== undefined) return undefined;
   // What the environment says when they connect.
   const conninfo = { ...binding.conninfoDefaults(), ...settings.conninfo };
   const { host, hostaddr, port, service, load_balance_hosts: balances } = conninfo;

@@ -12,6 +12,7 @@ const { OptionError } = require('../base');
  * @typedef {object} TlsSettings
  * @property {Record<string, string>} files PEM texts by the keywords of libpq that take file names
  * @property {string | undefined} servername verified, and named in the handshake, instead of `host`
+ * @property {Record<string, any>} [node] what only tls.connect() can do: it makes the connection then (wire.js)
  *
  * What `ssl` asks for by itself.
  * @typedef {object} Asked
@@ -19,6 +20,7 @@ const { OptionError } = require('../base');
  * @property {Record<string, string>} keywords
  * @property {Record<string, string>} files
  * @property {string | undefined} servername
+ * @property {Record<string, any>} [node]
  */
 
 /** The values of sslmode, from the loosest to the strictest. */
@@ -53,17 +55,13 @@ const KNOWN = [
   ...Object.keys(VERSION_KEYWORDS),
 ];
 
-/** @type {Record<string, string>} */
-const INSTEAD = {
-  checkServerIdentity:
-    'libpq compares the certificate with the host: give the name that stands in the certificate ' +
-    'as ssl.servername, or a file in sslrootcert with sslmode: "verify-ca"',
-  pfx:
-    'libpq takes PEM: convert it by "openssl pkcs12 -in FILE -nodes -out FILE.pem", and give its ' +
-    'parts as ssl.cert, ssl.key and ssl.ca',
-  secureContext: 'give what it was made of, as ssl.ca, ssl.cert and ssl.key',
-  secureProtocol: 'give ssl.minVersion and ssl.maxVersion',
-};
+/** What Node.js has and libpq has not. */
+const NODE_ONLY = [
+  ...['checkServerIdentity', 'ciphers', 'ecdhCurve', 'pfx', 'secureContext', 'secureOptions'],
+  ...['secureProtocol', 'session', 'sigalgs'],
+];
+/** Of servers; tls.connect() ignores it too. */
+const WITHOUT_EFFECT = ['requestCert'];
 
 /** @param {string} name @param {string} what @param {unknown} [cause] @returns {never} */
 function refuse(name, what, cause) {
@@ -206,8 +204,9 @@ function askTrust(ssl, { files }) {
 /** @param {any} ssl @returns {Asked} */
 function askObject(ssl) {
   for (const name of Object.keys(ssl)) {
-    if (KNOWN.includes(name) || ssl[name] === undefined || ssl[name] === null) continue;
-    refuse(name, `is not supported: ${INSTEAD[name] ?? 'libpq has nothing like it'}`);
+    if (KNOWN.includes(name) || WITHOUT_EFFECT.includes(name)) continue;
+    if (NODE_ONLY.includes(name) || ssl[name] === undefined || ssl[name] === null) continue;
+    refuse(name, 'is not supported: there is nothing like it');
   }
   const { rejectUnauthorized, servername } = ssl;
   for (const name of ['rejectUnauthorized', 'require']) {
@@ -233,6 +232,10 @@ function askObject(ssl) {
     if (version === undefined || version === null) continue;
     if (!VERSIONS.includes(version)) refuse(name, `must be one of ${VERSIONS.join(', ')}`);
     asked.keywords[keyword] = version;
+  }
+  if (NODE_ONLY.some((name) => ssl[name] !== undefined && ssl[name] !== null)) {
+    asked.node = ssl;
+    return asked;
   }
   askTrust(ssl, asked);
   askIdentity(ssl, asked);
@@ -291,7 +294,7 @@ function applyTls(given, conninfo) {
   if (asksInEnvironment(given, conninfo)) given = [true];
   const asked = given.filter((ssl) => ssl !== undefined && ssl !== null).map(askedBy);
   if (asked.length === 0) return { files: {}, servername: undefined };
-  const { files, keywords, servername } = asked[0];
+  const { files, keywords, servername, node } = asked[0];
   const modes = asked.map(({ sslmode }) => sslmode);
   // By itself it means verify-full to libpq.
   const isSystem = conninfo.sslrootcert === SYSTEM;
@@ -308,7 +311,8 @@ function applyTls(given, conninfo) {
     throw new OptionError(`option "${keyword}" and what it stands for in "ssl": give one of them`);
   }
   Object.assign(conninfo, keywords);
-  if (asked.some(({ sslmode }) => sslmode === 'verify-full') && files.sslrootcert === undefined) {
+  const isFull = asked.some(({ sslmode }) => sslmode === 'verify-full');
+  if (isFull && node === undefined && files.sslrootcert === undefined) {
     // An object says all of it; elsewhere the variable counts, which libpq reads only where no keyword is given.
     const isObject = given.some((ssl) => typeof ssl === 'object');
     conninfo.sslrootcert ??= (!isObject && process.env.PGSSLROOTCERT) || SYSTEM;
@@ -317,7 +321,7 @@ function applyTls(given, conninfo) {
     // Which host it names only libpq knows.
     refuse('servername', 'needs the option host beside a service');
   }
-  return { files, servername };
+  return { files, servername, node };
 }
 
 module.exports = { NO_VERIFY, VERIFIED_BY_PG, applyTls };

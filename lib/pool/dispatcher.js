@@ -157,7 +157,7 @@ class Dispatcher {
 
   /** @param {Query | Batch} work */
   runShared(work) {
-    const isNext = this.#queries.length === 0 && !lock.isHeld;
+    const isNext = this.#waiting.isNext('queries') && this.#queries.length === 0 && !lock.isHeld;
     const member = isNext ? this.#balancer.choose(work, this.#waiting.wantedCount) : undefined;
     if (member !== undefined) {
       member.submit(work);
@@ -305,6 +305,7 @@ class Dispatcher {
 
   #serveQueries() {
     for (let query = this.#queries.peek(); query !== undefined; query = this.#queries.peek()) {
+      if (!this.#waiting.isNext('queries')) return;
       const member = this.#balancer.choose(query, this.#waiting.wantedCount - 1);
       if (member === undefined) return;
       this.#queries.shift();

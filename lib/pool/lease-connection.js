@@ -194,6 +194,27 @@ class LeaseConnection extends Borrower {
     else this.#close();
   }
 
+  /** @param {Error} reason */
+  cut(reason) {
+    if (this.member === undefined) this.destroy();
+    else this.member.connection.cut(reason);
+  }
+
+  /** @param {boolean} enable @param {number} idleSeconds */
+  setKeepAlive(enable, idleSeconds) {
+    this.member?.connection.setKeepAlive(enable, idleSeconds);
+  }
+
+  get serverAddress() {
+    return (this.member ?? this.#leases.anyMember)?.connection.serverAddress ?? '';
+  }
+
+  /** Resolves when nothing of its client is in flight. */
+  async whenQuiet() {
+    while (this.isWaiting || this.floating !== undefined) await this.whenServed();
+    await this.member?.connection.whenQuiet();
+  }
+
   // --- Floating and pinned --------------------------------------------------------
 
   /** Whether something waits for a connection, or for what floats before it. */

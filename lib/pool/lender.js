@@ -148,6 +148,7 @@ class Lender {
   serve() {
     const { borrowers, queries } = this.#waiting;
     for (let next = borrowers.peek(); next !== undefined; next = borrowers.peek()) {
+      if (!this.#waiting.isNext('borrowers')) break;
       const member = this.#balancer.findIdle();
       if (member === undefined) break;
       borrowers.shift();

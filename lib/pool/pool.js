@@ -11,6 +11,8 @@ const {
   callBackEnd,
   callbackError,
   Client,
+  isSubmittable,
+  NamedStatements,
   readBatch,
   readQuery,
   SENDER,
@@ -32,6 +34,7 @@ const { checkChannel, checkPayload } = require('./listen-arguments');
 const { Listener } = require('./listener');
 const { definePoolProperties, describeOptions } = require('./pg-properties');
 const { defineReadPool, replicaOptions } = require('./read-pool');
+const { runSubmittable } = require('./submitted');
 
 /**
  * @typedef {import('./member').Member} Member
@@ -60,6 +63,7 @@ class Pool extends Streamable {
   #listener;
   #subscriptions;
   #isEnding = false;
+  #names = new NamedStatements();
   /** @type {Pool | undefined} for the option `replicas` */
   #read = undefined;
   /** @type {IdleWatch | undefined} */
@@ -199,13 +203,27 @@ class Pool extends Streamable {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, third) {
+    if (isSubmittable(text)) {
+      return this.#serve(text, typeof values === 'function' ? values : third);
+    }
     const isMistaken = typeof text === 'function';
     if (isMistaken) [text, values] = ['', /** @type {Callback} */ (/** @type {unknown} */ (text))];
-    const query = readQuery(text, values, third, this.#settings);
+    this.#names.note(text);
+    const query = readQuery(this.#names.fillIn(text), values, third, this.#settings);
     if (isMistaken) query.refusal = new ParameterError(NO_TEXT);
     this.#admission.submit(query);
     this.#admission.complete(query);
     return answer(query, this.#settings.Promise);
+  }
+
+  /**
+   * @param {any} submittable
+   * @param {unknown} given a callback, or anything else
+   */
+  #serve(submittable, given) {
+    const callback = typeof given === 'function' ? /** @type {Callback} */ (given) : undefined;
+    const promise = runSubmittable(submittable, this.#checkouts.connect());
+    return answer({ callback, promise }, this.#settings.Promise);
   }
 
   /**

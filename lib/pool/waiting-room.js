@@ -52,6 +52,17 @@ class WaitingRoom {
     return this.queries.length + this.borrowers.length;
   }
 
+  /**
+   * Whether the first of a line may be served before that of the other one. With one connection all is done in the order
+   * of the calls, as in `pg`: code that does not await its statements, such as the DDL of a test's setup, relies on it.
+   * @param {'queries' | 'borrowers'} line
+   */
+  isNext(line) {
+    if (this.#settings.max !== 1) return true;
+    const other = line === 'queries' ? this.borrowers : this.queries;
+    return this[line].oldestSince <= other.oldestSince;
+  }
+
   /** When the first of those who wait began to (performance.now()); Infinity: nobody waits. */
   get oldestSince() {
     const { queries, borrowers, turns } = this;

@@ -5,9 +5,13 @@
 // Buffer may be changed when its query is settled, not before. Used by query-arguments.js.
 
 const { constants } = require('node:buffer');
-const { causeOf, lengthOf, messageOf, ParameterError } = require('../base');
+const { causeOf, lengthOf, messageOf, ParameterError, standFor } = require('../base');
 const { defaults } = require('../options');
-const { prepareValue } = require('../rows');
+const { findThrown, prepareValue, UnsuitableError } = require('../rows');
+
+/** SQLSTATEs. */
+const PROTOCOL_VIOLATION = '08P01';
+const CHARACTER_NOT_IN_REPERTOIRE = '22021';
 
 /** The Bind message counts parameters in 16 bits. */
 const MAX_PARAMETERS = 65535;
@@ -66,11 +70,22 @@ function prepareParameters(values) {
   } catch (error) {
     // Until its stack is read, an error keeps its call frames alive, and so the client.
     forgetFrames(error);
-    throw new ParameterError(`parameter $${index + 1}: ${messageOf(error)}`, {
-      cause: causeOf(error),
-    });
+    throw refusalOf(error, index);
   }
   return parameters;
+}
+
+/**
+ * @param {unknown} error of prepareValue(), or anything that the caller's code has thrown
+ * @param {number} index of the parameter
+ */
+function refusalOf(error, index) {
+  const thrown = findThrown(error);
+  const message = `parameter $${index + 1}: ${messageOf(error)}`;
+  if (thrown !== undefined) return standFor(new ParameterError(message), thrown);
+  const refusal = new ParameterError(message, { cause: causeOf(error) });
+  if (error instanceof UnsuitableError) refusal.code = error.code ?? refusal.code;
+  return refusal;
 }
 
 /** @param {any} error perhaps one with a getter that throws */
@@ -147,10 +162,13 @@ function findUnsendable(text, parameters) {
 /** @param {number} index of the parameter, -1 for the text */
 function nulError(index) {
   const what = index < 0 ? 'the text of the query' : `parameter $${index + 1}`;
-  return new ParameterError(
+  const error = new ParameterError(
     `${what} contains a NUL character (\\0), which PostgreSQL's text cannot hold: remove it, ` +
       'or send the value as a Buffer to a bytea column',
   );
+  // What the server tells who sends it.
+  error.code = index < 0 ? PROTOCOL_VIOLATION : CHARACTER_NOT_IN_REPERTOIRE;
+  return error;
 }
 
 /** @param {{ cause?: unknown }} [options] */

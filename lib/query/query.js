@@ -6,13 +6,13 @@
 
 const {
   CallSite,
-  causeOf,
   commandTags,
   isFatal,
   messageOf,
   notSentReason,
   phase,
   ResultError,
+  standFor,
   StatementRefusedError,
 } = require('../base');
 const { ownTypes, Result, toRowKeys } = require('../rows');
@@ -354,15 +354,13 @@ class Query extends Work {
 }
 
 /**
- * @param {unknown} thrown an exception of the parser of a value, perhaps the user's. It is never
- *   passed on as it is: it may be anything, and may be thrown again for other queries
+ * @param {unknown} thrown an exception of the parser of a value, perhaps the user's. It may
+ *   be anything, and may be thrown again for other queries
  */
 function parseError(thrown) {
   const message = messageOf(thrown);
   if (ResultError.isMadeHere(thrown)) return new ResultError(message);
-  return new ResultError(`a value of the result cannot be parsed: ${message}`, {
-    cause: causeOf(thrown),
-  });
+  return standFor(new ResultError(`a value of the result cannot be parsed: ${message}`), thrown);
 }
 
 function copyError() {

@@ -3,7 +3,7 @@
 // A query whose rows are passed on as they come. While nobody takes them the server is stopped, by
 // back-pressure. Used by row-stream.js and cursor.js.
 
-const { afterDelivery, QueryAbortedError } = require('../base');
+const { afterDelivery, QueryAbortedError, toldError } = require('../base');
 const { Query } = require('./query');
 
 /**
@@ -50,7 +50,9 @@ class StreamedQuery extends Query {
     super.addRows(...parameters);
     const { error, result } = this;
     // The rest need not be waited for.
-    if (wasReadable && error !== undefined) afterDelivery(() => this.sink?.onFailed(error));
+    if (wasReadable && error !== undefined) {
+      afterDelivery(() => this.sink?.onFailed(toldError(error)));
+    }
     if (result === undefined || result.rows.length === 0) return;
     const { rows } = result;
     result.rows = [];

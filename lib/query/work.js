@@ -4,7 +4,7 @@
 // once, and every rejection names a line of the caller's code (caller-stack.js). Extended by
 // query.js and batch.js.
 
-const { rejection } = require('../base');
+const { rejection, toldError } = require('../base');
 const { SlotEntry } = require('../native');
 
 /**
@@ -85,7 +85,7 @@ class Work extends SlotEntry {
   reject(error) {
     if (this.isSettled) return;
     this.#settle(rejection(this, error));
-    this.trace?.settled(undefined, error);
+    this.trace?.settled(undefined, toldError(error));
   }
 
   /** The promise first: nothing that follows can leave it pending. @param {any} outcome */

@@ -9,7 +9,12 @@ const { getTypesEpoch, isDefaultParser, ownTypes, types } = require('./types');
 const { isRowKeys, toRowKeys } = require('./row-keys');
 const { asText } = require('./types/as-text');
 const { FetchedTypes } = require('./types/fetched-types');
-const { offsetSeconds, prepareValue } = require('./types/prepare-value');
+const {
+  findThrown,
+  offsetSeconds,
+  prepareValue,
+  UnsuitableError,
+} = require('./types/prepare-value');
 const { TypeOverrides } = require('./types/type-overrides');
 
 /**
@@ -23,6 +28,7 @@ module.exports = {
   asText,
   FetchedTypes,
   Field,
+  findThrown,
   getTypesEpoch,
   isDefaultParser,
   isRowKeys,
@@ -36,4 +42,5 @@ module.exports = {
   toRowKeys,
   TypeOverrides,
   types,
+  UnsuitableError,
 };

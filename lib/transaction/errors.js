@@ -3,7 +3,7 @@
 // The errors of transactions that are not a statement's own, and the refusals of statements that do
 // not belong where they are. Used by gate.js and scope.js.
 
-const { StatementRefusedError, TransactionError } = require('../base');
+const { StatementRefusedError, toldError, TransactionError } = require('../base');
 
 const ABORTED = 'ERR_PG_CONDUIT_TRANSACTION_ABORTED';
 const ENDED = 'ERR_PG_CONDUIT_TRANSACTION_ENDED';
@@ -15,7 +15,7 @@ function abortedError(cause) {
     `the transaction was rolled back, since a statement in it has failed${reason}. Its error was ` +
       'not passed on: put what may fail into a transaction() of its own inside',
     ABORTED,
-    { cause },
+    { cause: toldError(cause) },
   );
 }
 
@@ -24,7 +24,7 @@ function looseError(cause) {
   return new TransactionError(
     `the transaction could not begin: ${cause?.message}. What was sent behind BEGIN may have been run`,
     ABORTED,
-    { cause, outcome: 'unknown' },
+    { cause: toldError(cause), outcome: 'unknown' },
   );
 }
 
@@ -33,7 +33,7 @@ function incompleteError(cause) {
   return new TransactionError(
     `the transaction was committed without a statement that could not be sent: ${cause.message}`,
     ABORTED,
-    { cause, outcome: 'unknown' },
+    { cause: toldError(cause), outcome: 'unknown' },
   );
 }
 

@@ -257,8 +257,8 @@ describe('batch()', function () {
           db.batch(['insert into unreadable values (1)', { text: 'select 1', types }]),
         );
         assert.deepEqual(
-          [error.code, error.index, error.outcome],
-          ['ERR_PG_CONDUIT_RESULT', 1, 'unknown'],
+          [error.message, error.cause.code, error.index, error.outcome],
+          ['cannot read that', 'ERR_PG_CONDUIT_RESULT', 1, 'unknown'],
         );
         assert.deepEqual(await rowsOf('unreadable'), [{ n: 1 }]);
       });

@@ -8,6 +8,7 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { Pool, ParameterError, ResultError } = require('../..');
 const { connectionOf } = require('../../lib/client/client');
 const { newClient, options } = require('../support/connect');
+const { driverError } = require('../support/driver-error');
 const { errorOf } = require('../support/outcomes');
 const { PATIENCE_MILLIS, applicationName, runFixture, until } = require('../support/outside');
 const { PID, newPool, poolError, teach, usePools, warm } = require('../support/pools');
@@ -527,7 +528,7 @@ describe('Sync groups', function () {
           (i) => pool.query(VOLATILE, [i]),
           (i) => pool.query({ text: VOLATILE, values: [i], types: throwing }),
           (error) => {
-            assert.ok(error instanceof ResultError, String(error));
+            assert.ok(driverError(error) instanceof ResultError, String(error));
             assert.equal(error.outcome, 'unknown');
           },
         ),

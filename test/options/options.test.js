@@ -5,7 +5,6 @@
 
 const assert = require('node:assert/strict');
 const { inspect } = require('node:util');
-const { PassThrough } = require('node:stream');
 const { Client, OptionError, Pool } = require('../..');
 const { libpqVersion } = require('../../lib/native/binding');
 const {
@@ -170,8 +169,6 @@ describe('Client', () => {
 
     it('that are not supported are refused, with what to do instead', async () => {
       for (const [name, value] of [
-        ['stream', new PassThrough()],
-        ['stream', () => new PassThrough()],
         ['connection', {}],
       ]) {
         const error = await connectError(options({ [name]: value }));

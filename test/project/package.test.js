@@ -19,6 +19,7 @@ const INTERNAL = [
   'serverSettings',
   'connectTimeoutSeconds',
   'tls',
+  'wire',
   'losesStatements',
   'wantsWriter',
 ];

@@ -164,17 +164,17 @@ describe('parameters', () => {
       });
     }
 
-    it('with the error thrown by toPostgres() as the cause', async () => {
+    it('with the error thrown by toPostgres()', async () => {
       const client = await newClient();
-      const cause = new RangeError('mine');
+      const thrown = new RangeError('mine');
       const value = {
         toPostgres() {
-          throw cause;
+          throw thrown;
         },
       };
       const error = await client.query('select $1', [value]).catch((reason) => reason);
       assertRefused(error, /^parameter \$1: mine$/);
-      assert.equal(error.cause, cause);
+      assert.equal(error, thrown);
     });
 
     it('before the client is connected, and when it is the only query', async () => {

@@ -4,6 +4,7 @@
 // has told. The kinds of actions are in actions/.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { driverError } = require('../support/driver-error');
 const { outcomeOf } = require('../support/outcomes');
 const { addRows } = require('./ledger');
 const { newStatement } = require('./statements');
@@ -130,7 +131,7 @@ class Action {
       if (code !== undefined || isRefused) this.fault(`${kind} should have failed`);
       this.check(`${kind} on ${place.name}`, () => statement.check(result, place));
     }
-    if (isUnreadable && error?.code === 'ERR_PG_CONDUIT_RESULT') {
+    if (isUnreadable && driverError(error)?.code === 'ERR_PG_CONDUIT_RESULT') {
       this.round.journal.count(kind, 'unreadable');
       if (given.unit !== undefined) given.unit.told = 'committed';
       return;

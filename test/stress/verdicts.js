@@ -14,6 +14,7 @@ const {
   StatementRefusedError,
   TransactionError,
 } = require('../..');
+const { driverError } = require('../support/driver-error');
 const { toldBy } = require('./ledger');
 
 const ADMIN_SHUTDOWN = '57P01';
@@ -31,12 +32,13 @@ const CANCELED = '57014';
  */
 
 /**
- * @param {any} error
+ * @param {any} rejection
  * @param {import('./places').Place} place
  * @param {Allowance} [allowance]
  * @returns {string | undefined} what is wrong with it
  */
-function objection(error, place, allowance = {}) {
+function objection(rejection, place, allowance = {}) {
+  const error = driverError(rejection);
   if (!(error instanceof ConduitError)) return `a foreign error: ${describe(error)}`;
   const { outcome } = error;
   if (outcome !== 'not-run' && outcome !== 'unknown') return `no outcome: ${describe(error)}`;
@@ -85,7 +87,7 @@ function isAllowed(error, place, allowance) {
 
 /** What an error tells of the rows. A value that cannot be read was sent after the commit. @param {any} error */
 function toldByError(error) {
-  return error instanceof ResultError ? 'committed' : toldBy(error);
+  return driverError(error) instanceof ResultError ? 'committed' : toldBy(error);
 }
 
 /** A word for the summary. @param {any} error */

@@ -41,6 +41,14 @@ class Identity {
     fs.chmodSync(keyFile, 0o600);
     return new Identity(this.certFile, keyFile);
   }
+
+  /** @param {string} passphrase @returns {Buffer} both in PKCS 12 */
+  pfx(passphrase) {
+    const file = this.keyFile.replace(/\.key$/, '.pfx');
+    const source = ['-in', this.certFile, '-inkey', this.keyFile];
+    openssl('pkcs12', '-export', ...source, '-passout', `pass:${passphrase}`, '-out', file);
+    return fs.readFileSync(file);
+  }
 }
 
 class Authority {

@@ -6,6 +6,7 @@
 
 const assert = require('node:assert/strict');
 const { Client, ConduitError, Pool } = require('../..');
+const { driverError } = require('./driver-error');
 const { until } = require('./outside');
 const { ECHO, ScriptedServer } = require('./scripted-server');
 
@@ -60,7 +61,7 @@ function describeEcho(outcome, i) {
     assertOwn(outcome.value, i);
     return 'own';
   }
-  const error = outcome.reason;
+  const error = driverError(outcome.reason);
   assert.ok(error instanceof ConduitError, String(error?.stack));
   assert.ok(error.message.length > 0 && error.message === error.message.trim(), error.message);
   if (error.code === 'ERR_PG_CONDUIT_RESULT') {

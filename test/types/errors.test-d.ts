@@ -48,7 +48,8 @@ if (error instanceof DatabaseError) {
 }
 if (error instanceof ReplicationError) expectType<'ERR_PG_CONDUIT_REPLICATION'>(error.code);
 if (error instanceof OptionError) expectType<'ERR_PG_CONDUIT_OPTION'>(error.code);
-if (error instanceof ParameterError) expectType<'ERR_PG_CONDUIT_PARAMETER'>(error.code);
+if (error instanceof ParameterError)
+  expectType<'ERR_PG_CONDUIT_PARAMETER' | '22007' | '22021' | '08P01'>(error.code);
 if (error instanceof StatementRefusedError) expectType<'ERR_PG_CONDUIT_REFUSED'>(error.code);
 if (error instanceof ConnectionError) {
   expectType<string>(error.code);

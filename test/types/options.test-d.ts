@@ -1,5 +1,7 @@
 // Options: every one has its type, and none has an index signature that hides a slip of the pen.
 
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { expectAssignable, expectError, expectNotAssignable } from 'tsd';
 import {
   Client,
@@ -113,6 +115,13 @@ expectAssignable<ClientOptions>({ password: () => 'secret' });
 expectAssignable<ClientOptions>({ password: async () => 'secret' });
 expectAssignable<ClientOptions>({ ssl: 'no-verify' });
 expectAssignable<ClientOptions>({ ssl: { rejectUnauthorized: false } });
+expectAssignable<ClientOptions>({ ssl: { checkServerIdentity: () => undefined } });
+expectAssignable<ClientOptions>({
+  ssl: { ciphers: 'HIGH', pfx: Buffer.from('x'), requestCert: true },
+});
+expectAssignable<ClientOptions>({ stream: () => new Socket() });
+expectAssignable<ClientOptions>({ stream: new Duplex() });
+expectNotAssignable<ClientOptions>({ stream: 'tunnel' });
 expectAssignable<ClientOptions>({ ssl: 'verify-full', sslmode: 'no-verify' });
 expectAssignable<ClientOptions>({ ssl: { ca: 'PEM', servername: 'db', minVersion: 'TLSv1.3' } });
 expectAssignable<ClientOptions>({
@@ -150,6 +159,7 @@ expectNotAssignable<ClientOptions>({ multiplex: true });
 
 expectError(new Client({ hots: 'localhost' }));
 expectError(new Client({ ssl: { ca: 5 } }));
+expectError(new Client({ ssl: { ciphers: 5 } }));
 expectError(new Client({ ssl: 'always' }));
 expectError(new Client(5432));
 expectError(new Client({ max: 4 }));

@@ -100,6 +100,9 @@ expectType<Submittable>(client.query({ submit() {} } as Submittable));
 
 // The rest of the shape
 expectType<Connection>(client.connection);
+expectType<boolean>(client.connection.stream.destroyed);
+client.connection.stream.setKeepAlive(true, 10_000).unref();
+client.connection.once('end', () => {}).end();
 client.connection.once('parameterStatus', (message) => expectType<ParameterStatus>(message));
 expectType<'I' | 'T' | 'E' | null>(client.getTransactionStatus());
 expectType<boolean>(client.ssl);

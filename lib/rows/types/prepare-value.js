@@ -5,8 +5,8 @@
 // which adds the parameter's index to the errors thrown here. Where `pg` would send text that
 // nobody wants (the source of a function, an invalid date), this throws instead.
 
-const { isDate, isMap, isSet } = require('node:util/types');
-const { isBytes, messageOf, toBytes } = require('../../base');
+const { isDate, isMap, isNativeError, isSet } = require('node:util/types');
+const { BytesGoneError, isBytes, messageOf, toBytes } = require('../../base');
 
 /** @typedef {{ parseInputDatesAsUTC?: boolean }} PrepareOptions */
 /** @typedef {(value: unknown) => Prepared} Prepare */
@@ -17,6 +17,36 @@ const { isBytes, messageOf, toBytes } = require('../../base');
  * conversion would recurse without end.
  * @typedef {object[]} Path
  */
+
+/** The SQLSTATE for the text that `pg` sends for an invalid date, unless it is stored in a text column. */
+const INVALID_DATETIME_FORMAT = '22007';
+
+/** A value that cannot be sent. What the caller's own code throws is never one. */
+class UnsuitableError extends TypeError {
+  /** @param {string} message @param {{ code?: string, cause?: unknown }} [options] */
+  constructor(message, { code, ...options } = {}) {
+    super(message, options);
+    if (code !== undefined) this.code = code;
+  }
+}
+
+/** What toPostgres() has thrown. */
+const thrownByCaller = new WeakSet();
+
+/** @param {unknown} thrown */
+function noteThrown(thrown) {
+  if (thrown instanceof UnsuitableError || thrown instanceof BytesGoneError) return;
+  if (isNativeError(thrown)) thrownByCaller.add(thrown);
+}
+
+/**
+ * @param {unknown} thrown by prepareValue()
+ * @returns {unknown} what the caller's own code has thrown, if that is why
+ */
+function findThrown(thrown) {
+  if (thrown instanceof UnsuitableError) return thrown.cause;
+  return isNativeError(thrown) && thrownByCaller.has(thrown) ? thrown : undefined;
+}
 
 /** @param {number} value @param {number} [width] */
 const pad = (value, width = 2) => String(value).padStart(width, '0');
@@ -41,9 +71,10 @@ function offsetSeconds(date) {
  */
 function dateToText(date, asUtc) {
   if (Number.isNaN(date.getTime())) {
-    throw new TypeError(
+    throw new UnsuitableError(
       'an invalid Date cannot be sent as a query parameter: check it with ' +
         'Number.isNaN(date.getTime()) first, or send null',
+      { code: INVALID_DATETIME_FORMAT },
     );
   }
   const year = asUtc ? date.getUTCFullYear() : date.getFullYear();
@@ -73,7 +104,7 @@ function dateToText(date, asUtc) {
  */
 function enter(value, path) {
   if (path.includes(value)) {
-    throw new TypeError(
+    throw new UnsuitableError(
       `circular reference detected while preparing ${Array.isArray(value) ? 'an array' : 'an object'}` +
         ' for query: it contains itself, or its toPostgres() leads back to it; ' +
         'send a copy without the cycle',
@@ -121,21 +152,21 @@ function elementToText(item, options, path) {
 /**
  * JSON.stringify() makes `{}` of these, whatever is in them, and that would be stored.
  * @param {object} value
- * @throws {TypeError}
+ * @throws {UnsuitableError}
  */
 function checkHasJson(value) {
   const { then, toJSON } = /** @type {{ then?: unknown, toJSON?: unknown }} */ (value);
   if (typeof toJSON === 'function') return;
   if (typeof then === 'function') {
-    throw new TypeError('a promise cannot be sent as a query parameter: await it first');
+    throw new UnsuitableError('a promise cannot be sent as a query parameter: await it first');
   }
   if (isMap(value)) {
-    throw new TypeError(
+    throw new UnsuitableError(
       'a Map cannot be sent as a query parameter, since JSON has none: send Object.fromEntries(map)',
     );
   }
   if (isSet(value)) {
-    throw new TypeError('a Set cannot be sent as a query parameter: send an array, [...set]');
+    throw new UnsuitableError('a Set cannot be sent as a query parameter: send an array, [...set]');
   }
 }
 
@@ -149,7 +180,7 @@ function objectToJson(value) {
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    throw new TypeError(
+    throw new UnsuitableError(
       `an object cannot be sent as a query parameter: JSON.stringify failed (${messageOf(
         error,
       )}); send JSON text of your own, or give the object a toJSON() or toPostgres() method`,
@@ -157,7 +188,7 @@ function objectToJson(value) {
     );
   }
   if (text === undefined) {
-    throw new TypeError(
+    throw new UnsuitableError(
       'an object cannot be sent as a query parameter: its toJSON() returned nothing that JSON has; ' +
         'return a value from it, or send null',
     );
@@ -182,11 +213,11 @@ function prepare(value, options, path) {
     case 'undefined':
       return null;
     case 'function':
-      throw new TypeError(
+      throw new UnsuitableError(
         'a function cannot be sent as a query parameter: call it and send what it returns',
       );
     case 'symbol':
-      throw new TypeError(
+      throw new UnsuitableError(
         'a symbol cannot be sent as a query parameter: send its description, a string',
       );
     default:
@@ -198,11 +229,18 @@ function prepare(value, options, path) {
   const { toPostgres } = /** @type {{ toPostgres?: (prepare: Prepare) => unknown }} */ (value);
   if (typeof toPostgres !== 'function') return objectToJson(value);
   const depth = enter(value, path);
-  const inner = toPostgres.call(value, (part) => {
+  const prepareInner = (/** @type {unknown} */ part) => {
     // The conversion of an earlier part may have thrown, and toPostgres() may have caught that.
     path.length = depth + 1;
     return prepare(part, options, path);
-  });
+  };
+  let inner;
+  try {
+    inner = toPostgres.call(value, prepareInner);
+  } catch (thrown) {
+    noteThrown(thrown);
+    throw thrown;
+  }
   path.length = depth + 1;
   const prepared = prepare(inner, options, path);
   path.length = depth;
@@ -210,7 +248,7 @@ function prepare(value, options, path) {
 }
 
 /**
- * Throws a TypeError for a value that cannot be sent to PostgreSQL. An object's own
+ * Throws an UnsuitableError, a TypeError, for a value that cannot be sent to PostgreSQL. An object's own
  * toPostgres(prepare) decides about it; `prepare` is this function with the same options.
  * @param {unknown} value
  * @param {PrepareOptions} [options]
@@ -223,4 +261,4 @@ function prepareValue(value, options) {
   return prepare(value, options, []);
 }
 
-module.exports = { offsetSeconds, prepareValue };
+module.exports = { findThrown, offsetSeconds, prepareValue, UnsuitableError };

@@ -6,6 +6,7 @@
 const { inspect } = require('node:util');
 const { setTimeout: delay } = require('node:timers/promises');
 const { ConduitError } = require('../../..');
+const { driverError } = require('../../support/driver-error');
 const { outcomeOf } = require('../../support/outcomes');
 const { calmOptions, withPool } = require('../calm');
 const { Mine, amongOthers } = require('./throwing');
@@ -192,7 +193,7 @@ async function queriesFromWithin(action) {
       };
       const text = `select remember($1) as id -- ${random.int(0, 5)}`;
       const { error } = await outcomeOf(place.on.query({ text, values: [value], types }));
-      if (error?.code === 'ERR_PG_CONDUIT_RESULT') unit.told = 'committed';
+      if (driverError(error)?.code === 'ERR_PG_CONDUIT_RESULT') unit.told = 'committed';
       else action.settle('from within', place, error, { unit, refused: throws });
     };
     await amongOthers(action, place, async () => {

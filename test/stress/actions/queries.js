@@ -3,6 +3,7 @@
 // Statements, alone and many at once; batches; procedures that commit on their way.
 
 const assert = require('node:assert/strict');
+const { driverError } = require('../../support/driver-error');
 const { outcomeOf } = require('../../support/outcomes');
 const { CANNOT_BE_HEALED } = require('../places');
 
@@ -87,7 +88,10 @@ async function batch(action, place) {
   const { value: results, error } = await outcomeOf(
     place.on.batch(statements.map(({ query }) => query)),
   );
-  if (error?.code === 'ERR_PG_CONDUIT_RESULT' && statements[error.index]?.isUnreadable) {
+  if (
+    driverError(error)?.code === 'ERR_PG_CONDUIT_RESULT' &&
+    statements[error.index]?.isUnreadable
+  ) {
     action.log('unreadable');
     action.round.journal.count('batch', 'unreadable');
     unit.told = 'committed';

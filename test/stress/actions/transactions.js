@@ -4,6 +4,7 @@
 // savepoints in savepoints, and all ways in which they end.
 
 const { setTimeout: delay } = require('node:timers/promises');
+const { driverError } = require('../../support/driver-error');
 const { outcomeOf } = require('../../support/outcomes');
 const { QueryAbortedError } = require('../../..');
 const { CANNOT_BE_HEALED, placeWithin } = require('../places');
@@ -39,7 +40,7 @@ async function runStatement(action, place, scope, given) {
   // Its own promise says what became of it; the transaction says what lasts.
   const allowance = { codes: FAILURES, fails: true, refused: scope.hasFailed };
   action.judge(statement, place, error, result, allowance);
-  if (error === undefined || error.code === 'ERR_PG_CONDUIT_RESULT') return;
+  if (error === undefined || driverError(error).code === 'ERR_PG_CONDUIT_RESULT') return;
   // Given up behind COMMIT, it is no failure: COMMIT tells what became of it.
   const isBehindCommit = error instanceof QueryAbortedError && error.outcome === 'unknown';
   if (!isBehindCommit) scope.hasFailed = true;
