@@ -66,6 +66,7 @@ const CALLS = {
     connect: async (on) => (await on.connect()).release(),
     listen: (on, { channel }) => on.listen(channel, () => {}),
     notify: (on, { channel }) => on.notify(channel, LONG),
+    subscribe: (on, { channel }) => on.subscribe(channel, () => {}),
     walPosition: (on) => on.walPosition(),
     end: (on) => on.end(),
   },
@@ -85,7 +86,7 @@ const CALLS = {
 /** What gives no promise, stream or cursor, or one that is never rejected. */
 const WITHOUT_ERRORS = new Set([
   ...['constructor', 'stats', 'ref', 'unref', 'setTypeParser', 'getTypeParser'],
-  ...['escapeIdentifier', 'escapeLiteral', 'getTransactionStatus'],
+  ...['escapeIdentifier', 'escapeLiteral', 'getTransactionStatus', 'pauseDrain', 'resumeDrain'],
 ]);
 /** In test/connection/cancel.test.js; ends without an error; the cursor's own. */
 const ELSEWHERE = { Client: ['cancel', 'end'], Pool: [], Transaction: [], Cursor: ['close'] };

@@ -168,9 +168,7 @@ describe('Client', () => {
     });
 
     it('that are not supported are refused, with what to do instead', async () => {
-      for (const [name, value] of [
-        ['connection', {}],
-      ]) {
+      for (const [name, value] of [['connection', {}]]) {
         const error = await connectError(options({ [name]: value }));
         assert.ok(error instanceof OptionError, name);
         assert.match(error.message, new RegExp(`^option "${name}" is not supported: .`));

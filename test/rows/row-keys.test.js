@@ -108,8 +108,8 @@ describe('rowKeys', () => {
       errorOf(pool.query({ text: 'select 1 as a', rowKeys })),
       pool.query('select 2 as a'),
     ]);
-    assert.ok(error instanceof ResultError, `${error}`);
-    assert.equal(error.cause, cause);
+    assert.equal(error, cause);
+    assert.ok(error.cause instanceof ResultError, `${error.cause}`);
     assert.deepEqual(rows, [{ a: 2 }]);
   });
 

@@ -385,7 +385,7 @@ describe('transaction()', function () {
     });
 
     it('rejects when the options of the pool are wrong', async () => {
-      const wrong = newPool({ max: 0 });
+      const wrong = newPool({ max: -1 });
       assert.ok((await errorOf(wrong.transaction(() => {}))) instanceof OptionError);
     });
   });
