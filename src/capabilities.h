@@ -86,8 +86,8 @@ inline void LimitScram([[maybe_unused]] int iterations) {
 #endif
 }
 
-// OpenSSL's result of the verification of the certificate that this thread has refused last, 0 if it
-// is not known. To be called right behind the PQconnectPoll() that failed.
+// OpenSSL's result of the verification of the certificate that this thread has refused last, 0 if
+// it is not known. To be called right behind the PQconnectPoll() that failed.
 inline int CertificateResult() {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   return pg_conduit_verify_result();

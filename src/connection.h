@@ -33,8 +33,8 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void JS_Connect(const Napi::CallbackInfo& info);
   // close(): void; sends Terminate. What was pending is reported as lost.
   void JS_Close(const Napi::CallbackInfo& info);
-  // leave(): number; as close(), and gives a descriptor of the same socket, on which can be seen when
-  // the server closes it; -1 if there is none.
+  // leave(): number; as close(), and gives a descriptor of the same socket, on which can be seen
+  // when the server closes it; -1 if there is none.
   Napi::Value JS_Leave(const Napi::CallbackInfo& info);
   // setLoopRef(ref: boolean): void
   void JS_SetLoopRef(const Napi::CallbackInfo& info);

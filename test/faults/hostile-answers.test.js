@@ -232,34 +232,39 @@ describe('A server that sends wrong answers', () => {
     });
   }
 
-  // Places in a sane answer to three: BindComplete, RowDescription, DataRow, CommandComplete each, and ReadyForQuery.
+  // Places in a sane answer to three: BindComplete, RowDescription, DataRow, CommandComplete each.
   for (const [what, order] of [
-    ["with another's row behind its own", [0, 1, 2, 6, 3, 4, 5, 7, 8, 9, 10, 11, 12]],
-    ['with its row in the place of the next', [0, 1, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11, 12]],
-    ['with its end before its beginning', [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]],
+    ["with another's row behind its own", [0, 1, 2, 6, 3, 4, 5, 7, 8, 9, 10, 11]],
+    ['with its row in the place of the next', [0, 1, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11]],
+    ['with its end before its beginning', [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
   ]) {
     it(`to members of a Sync group ${what} is trusted by none of them`, async () => {
       const pool = script.newPool({ syncGroup: 'all' });
       for (let use = 0; use < 4; ++use) assertOwn(await echo(pool, use), use);
       let isChanged = false;
       let answered = 0;
+      let together = 0;
       // On a busy machine a text may cost too much for a while, and then they share none.
       script.server.reply = (sane) => {
-        if (isChanged || sane.length !== order.length) {
-          if (!isChanged) answered += sane.filter((said) => typeOf(said) === 'C').length;
+        const members = sane.filter((said) => typeOf(said) === 'C').length;
+        if (isChanged || members < 3) {
+          if (!isChanged) answered += members;
           return sane;
         }
         isChanged = true;
-        return order.map((place) => sane[place]);
+        together = members;
+        // The first three of them.
+        return [...order.map((place) => sane[place]), ...sane.slice(order.length)];
       };
       const numbers = Array.from({ length: 24 }, (_, i) => i);
-      const outcomes = await until('three of them share a Sync', async () => {
+      const outcomes = await until('at least three share a Sync', async () => {
         answered = 0;
         const echoes = await script.echoes(pool, numbers);
         return isChanged ? echoes : undefined;
       });
       assert.ok(!outcomes.slice(0, answered).includes(LOST));
-      assert.deepEqual(outcomes.slice(answered, answered + 3), [LOST, LOST, LOST]);
+      const told = outcomes.slice(answered, answered + together);
+      assert.deepEqual(told, Array(together).fill(LOST));
       await script.recovers(pool);
       assert.equal(script.server.count, 2);
     });
