@@ -126,6 +126,9 @@ class Unwanted {
     this.#isCut = true;
     const close = () => this.#connection.destroy();
     this.#connection.canceller.cancel().then(close, close);
+    // One signal ends one statement, and the next one may wait for the same lock.
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(close, SILENCE_MILLIS);
   }
 
   /** The connection is closed. */

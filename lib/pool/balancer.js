@@ -57,7 +57,9 @@ class Balancer {
    */
   choose(work, othersWaiting) {
     const now = performance.now();
-    const mayJoin = isTiny(work);
+    const { members, shared } = this.#connections;
+    // Whoever has one alone may hold locks that what is in flight waits for, and may wait for this query.
+    const mayJoin = members.size === shared.length && isTiny(work);
     if (mayJoin && this.#last !== undefined && this.#isHandy(this.#last, now)) return this.#last;
     const { idle, busy, inFlight } = this.#survey(now);
     const isWorthWaking =

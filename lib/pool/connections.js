@@ -223,9 +223,9 @@ class PoolConnections {
     // Only the first of those who have waited for it finds it here.
     if (member === undefined) return;
     // An outage is no reason to open connections without end.
-    if (
-      [...this.left].filter((each) => each.connection.unwanted.isAwaited).length < this.#limits.all
-    ) {
+    const { all } = this.#limits;
+    const awaited = [...this.left].filter((each) => each.connection.unwanted.isAwaited);
+    if (awaited.length < all && this.left.size < 2 * all) {
       this.members.delete(member);
       this.left.add(member);
     }
@@ -252,7 +252,11 @@ class PoolConnections {
   /** Closes what is not lent; what is being opened, too. */
   close() {
     this.#isClosing = true;
-    for (const member of [...this.shared]) this.retire(member);
+    for (const member of [...this.shared]) {
+      // Somebody waits for its end, also with allowExitOnIdle.
+      member.connection.setLoopRef(true);
+      this.retire(member);
+    }
     for (const member of [...this.members]) {
       if (member.state === 'connecting') member.connection.end();
     }

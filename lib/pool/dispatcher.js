@@ -393,6 +393,7 @@ class Dispatcher {
       this.lender.resize(max);
     }
     this.#connections.onLimitsChanged();
+    this.#waiting.onOptionsChanged();
     this.#pumpSoon();
   }
 

@@ -160,8 +160,9 @@ class LeaseConnection extends Borrower {
   /** A write that was sent may still be done: what the client sends next must not overtake it. @param {Query} query */
   #giveUp({ info, connection }) {
     if (!info.isWrite || connection === undefined) return;
-    // Behind it in the pipeline.
-    this.#givenUp = connection.ask('').then(ignore, ignore);
+    // Behind it in the pipeline; a connection that its pool has left takes nothing more.
+    const done = connection.state === 'ready' ? connection.ask('') : connection.whenQuiet();
+    this.#givenUp = done.then(ignore, ignore);
   }
 
   /** Cancels what runs now. @returns {Promise<void>} */

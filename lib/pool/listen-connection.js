@@ -135,6 +135,8 @@ class ListenConnection {
     if (client === undefined) return;
     const connection = connectionOf(client);
     if (connection.inFlight > 0) connection.destroy();
+    // Somebody waits for its end, also with allowExitOnIdle.
+    connection.setLoopRef(true);
     await connection.end();
   }
 

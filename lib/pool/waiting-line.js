@@ -18,17 +18,17 @@ class WaitingLine {
   /** @type {Entry<T>[]} */
   #entries = [];
   #first = 0;
-  #timeoutMillis;
+  #timeout;
   #onTimeout;
   /** @type {TimeLimit | undefined} */
   #limit = undefined;
 
   /**
-   * @param {number} timeoutMillis 0: one may wait for ever
+   * @param {() => number} timeout in ms, as it is now; 0: one may wait for ever
    * @param {(item: T) => void} onTimeout is given what has waited too long, and is out
    */
-  constructor(timeoutMillis, onTimeout) {
-    this.#timeoutMillis = timeoutMillis;
+  constructor(timeout, onTimeout) {
+    this.#timeout = timeout;
     this.#onTimeout = onTimeout;
   }
 
@@ -94,16 +94,23 @@ class WaitingLine {
     return items;
   }
 
+  /** The time for which one may wait is another one now. */
+  onTimeoutChanged() {
+    if (this.length > 0) this.#armLimit();
+  }
+
   #armLimit() {
-    if (this.#timeoutMillis === 0) return;
-    // Everybody may wait for the same time, so that one timer for the first is enough.
     this.#limit?.cancel();
-    const left = this.oldestSince + this.#timeoutMillis - performance.now();
+    const millis = this.#timeout();
+    if (millis === 0) return;
+    // Everybody may wait for the same time, so that one timer for the first is enough.
+    const left = this.oldestSince + millis - performance.now();
     this.#limit = new TimeLimit(Math.max(1, Math.ceil(left)), () => this.#expire());
   }
 
   #expire() {
-    while (this.oldestSince + this.#timeoutMillis <= performance.now()) {
+    const millis = this.#timeout();
+    while (millis > 0 && this.oldestSince + millis <= performance.now()) {
       this.#onTimeout(/** @type {T} */ (this.shift()));
     }
     if (this.length > 0) this.#armLimit();

@@ -37,10 +37,15 @@ class WaitingRoom {
     this.#settings = settings;
     this.#connections = connections;
     this.#onLeft = onLeft;
-    const { connectionTimeoutMillis } = settings;
-    this.queries = new WaitingLine(connectionTimeoutMillis, (query) => this.#expire(query));
-    this.borrowers = new WaitingLine(connectionTimeoutMillis, (borrower) => this.#expire(borrower));
-    this.turns = new WaitingLine(connectionTimeoutMillis, (borrower) => this.#expire(borrower));
+    const timeout = () => settings.connectionTimeoutMillis;
+    this.queries = new WaitingLine(timeout, (query) => this.#expire(query));
+    this.borrowers = new WaitingLine(timeout, (borrower) => this.#expire(borrower));
+    this.turns = new WaitingLine(timeout, (borrower) => this.#expire(borrower));
+  }
+
+  /** The option connectionTimeoutMillis may be another one now. */
+  onOptionsChanged() {
+    for (const line of [this.queries, this.borrowers, this.turns]) line.onTimeoutChanged();
   }
 
   get length() {

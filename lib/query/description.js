@@ -19,6 +19,8 @@ class Description extends Query {
     super(text, [], { prepare: false, syncGroup: 'off' }, defaults);
     this.info = INFO;
     this.isDescription = true;
+    // The simple protocol would execute it.
+    this.isExtended = true;
   }
 
   /** @override @param {string} types */

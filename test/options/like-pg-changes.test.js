@@ -174,6 +174,20 @@ describe('an option that is changed later', () => {
     });
   }
 
+  it('connectionTimeoutMillis of a pool counts for those who wait already, and not if it is taken away', async () => {
+    const given = { connectionString: connectionString(), max: 1, multiplex: 'off' };
+    const pool = open(ours, given);
+    const client = await pool.connect();
+    const late = errorOf(pool.connect());
+    pool.options.connectionTimeoutMillis = 50;
+    assert.equal((await late).code, 'ERR_PG_CONDUIT_POOL_TIMEOUT');
+    const patient = pool.query('select 1 as one');
+    pool.options.connectionTimeoutMillis = 0;
+    await setTimeout(100);
+    client.release();
+    assert.deepEqual((await patient).rows, [{ one: 1 }]);
+  });
+
   it('max of a pool whose clients share connections counts for those who need one', async () => {
     const pool = open(ours, { connectionString: connectionString(), max: 2 });
     const borrow = async () => {

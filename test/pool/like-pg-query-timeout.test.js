@@ -149,6 +149,26 @@ describe('A query of a pool whose query_timeout has passed', function () {
     await Promise.all(patient);
   });
 
+  it('does not keep its connection while its neighbours, all late, wait for one lock after the other', async () => {
+    const { pool } = await sharedPool({ max: 1, query_timeout: 300 });
+    await pool.query('create table if not exists of_late (id int primary key, n int)');
+    await pool.query('insert into of_late values (1, 0) on conflict do nothing');
+    const update = () => pool.query('update of_late set n = n + 1 where id = $1', [1]);
+    for (let i = 0; i < 5; ++i) await update();
+    await observer.ask('begin');
+    await observer.ask('select from of_late where id = 1 for update');
+    try {
+      const outcomes = await Promise.allSettled(Array.from({ length: 5 }, update));
+      for (const { reason } of outcomes) assert.equal(reason?.code, TIMEOUT);
+      // While the lock lasts.
+      await pool.end();
+      assert.equal(pool.totalCount, 0);
+    } finally {
+      await observer.ask('rollback');
+      await observer.ask('drop table of_late');
+    }
+  });
+
   it('leaves a borrowed client the connection that it has', async () => {
     const { pool } = await sharedPool({ max: 2 });
     await pool.query('select 1');

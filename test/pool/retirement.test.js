@@ -169,6 +169,11 @@ describe('Pool', function () {
       assert.deepEqual(ended, { code: 0, signal: null, stdout: USES, stderr: '' });
     });
 
+    it('and one with allowExitOnIdle that awaits pool.end() goes on behind it', async () => {
+      const ended = await runFixture('pool-end-on-idle.js');
+      assert.deepEqual(ended, { code: 0, signal: null, stdout: 'ended\n', stderr: '' });
+    });
+
     describe('late, so that a process that does not call pool.end()', () => {
       /** @param {string} besides @param {object} [given] @param {string} [driver] */
       const forget = async (besides, given = {}, driver = '../../..') => {

@@ -26,7 +26,12 @@ function simulate({ callers, costMillis, spreadMillis, cores = 16 }) {
     connection: { load: new ConnectionLoad() },
     freeAt: 0,
   }));
-  const connections = { shared: members, connectingCount: 0, mayGrow: false };
+  const connections = {
+    shared: members,
+    members: new Set(members),
+    connectingCount: 0,
+    mayGrow: false,
+  };
   const balancer = new Balancer(
     /** @type {any} */ ({ maxInFlight: 1024, spreadMillis }),
     /** @type {any} */ (connections),
@@ -85,6 +90,26 @@ describe('Cheap queries of a pool', function () {
     it('spread over all of them if they cost 2 ms', () => {
       const { used } = simulate({ callers: 64, costMillis: 2, spreadMillis: 0.2 });
       assert.ok(used > 15, String(used));
+    });
+
+    it('use idle connections first while somebody has one alone, who may hold the lock that the others wait for', () => {
+      const [busy, idle] = [3, 0].map((inFlight) => ({
+        state: 'shared',
+        isSpent: false,
+        connection: {
+          load: { inFlight, expectedMillis: 0.01 * inFlight, unknown: 0, isBlocked: () => false },
+        },
+      }));
+      const connections = { shared: [busy, idle], connectingCount: 0, mayGrow: false };
+      const work = /** @type {any} */ ({ info: { averageMillis: 0.01 } });
+      const choose = (/** @type {any[]} */ lent) => {
+        const members = new Set([busy, idle, ...lent]);
+        const settings = /** @type {any} */ ({ maxInFlight: 1024, spreadMillis: 0.2 });
+        const pool = /** @type {any} */ ({ ...connections, members });
+        return new Balancer(settings, pool, /** @type {any} */ ({ shared: 2 })).choose(work, 0);
+      };
+      assert.equal(choose([]), busy);
+      assert.equal(choose([{}]), idle);
     });
 
     it('spread over all of them with spreadMillis: 0', () => {

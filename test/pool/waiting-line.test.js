@@ -8,7 +8,7 @@ const never = () => assert.fail('nothing may time out');
 
 describe('WaitingLine', () => {
   it('is first in, first out', () => {
-    const line = new WaitingLine(0, never);
+    const line = new WaitingLine(() => 0, never);
     for (let i = 0; i < 5; ++i) line.push(i);
     assert.equal(line.length, 5);
     assert.equal(line.peek(), 0);
@@ -21,7 +21,7 @@ describe('WaitingLine', () => {
   });
 
   it('keeps the order over many pushes and shifts', () => {
-    const line = new WaitingLine(0, never);
+    const line = new WaitingLine(() => 0, never);
     let pushed = 0;
     let shifted = 0;
     for (let round = 0; round < 200; ++round) {
@@ -35,13 +35,13 @@ describe('WaitingLine', () => {
   });
 
   it('keeps the order when 100,000 wait', () => {
-    const line = new WaitingLine(0, never);
+    const line = new WaitingLine(() => 0, never);
     for (let i = 0; i < 100000; ++i) line.push(i);
     for (let i = 0; i < 100000; ++i) assert.equal(line.shift(), i);
   });
 
   it('removes an item from the middle', () => {
-    const line = new WaitingLine(0, never);
+    const line = new WaitingLine(() => 0, never);
     const items = ['a', 'b', 'c', 'd'];
     for (const item of items) line.push(item);
     line.shift();
@@ -53,7 +53,7 @@ describe('WaitingLine', () => {
   });
 
   it('returns all items on clear()', () => {
-    const line = new WaitingLine(0, never);
+    const line = new WaitingLine(() => 0, never);
     for (const item of ['a', 'b', 'c']) line.push(item);
     line.shift();
     assert.deepEqual(line.clear(), ['b', 'c']);
@@ -64,7 +64,7 @@ describe('WaitingLine', () => {
   });
 
   it('knows how long the first item has waited', () => {
-    const line = new WaitingLine(0, never);
+    const line = new WaitingLine(() => 0, never);
     assert.equal(line.oldestSince, Infinity);
     const before = performance.now();
     line.push('a');
@@ -86,10 +86,13 @@ describe('WaitingLine', () => {
         done = resolve;
       });
     const all = lastExpired();
-    const line = new WaitingLine(20, (item) => {
-      expired.push(item);
-      if (item === 'last') done();
-    });
+    const line = new WaitingLine(
+      () => 20,
+      (item) => {
+        expired.push(item);
+        if (item === 'last') done();
+      },
+    );
     for (const item of ['a', 'b', 'c']) line.push(item);
     assert.equal(line.shift(), 'a');
     line.remove('b');
@@ -108,7 +111,10 @@ describe('WaitingLine', () => {
 
   it('keeps the order of those that come from another line, who have waited there', async () => {
     const expired = [];
-    const line = new WaitingLine(50, (item) => expired.push(item));
+    const line = new WaitingLine(
+      () => 50,
+      (item) => expired.push(item),
+    );
     const now = performance.now();
     line.push('c');
     line.push('a', now - 40);
@@ -128,14 +134,17 @@ describe('WaitingLine', () => {
     await delay(1);
     const before = timers();
     const expired = new Promise((resolve) => {
-      const line = new WaitingLine(10, (item) => {
-        if (item !== 'first') return;
-        line.push('second');
-        setImmediate(() => {
-          line.shift();
-          resolve(undefined);
-        });
-      });
+      const line = new WaitingLine(
+        () => 10,
+        (item) => {
+          if (item !== 'first') return;
+          line.push('second');
+          setImmediate(() => {
+            line.shift();
+            resolve(undefined);
+          });
+        },
+      );
       line.push('first');
     });
     await expired;
@@ -147,11 +156,14 @@ describe('WaitingLine', () => {
     const times = new Map();
     const timeout = 30;
     const finished = new Promise((resolve) => {
-      const line = new WaitingLine(timeout, (item) => {
-        expired.push(item);
-        times.set(item, performance.now() - times.get(item));
-        if (item === 2) resolve();
-      });
+      const line = new WaitingLine(
+        () => timeout,
+        (item) => {
+          expired.push(item);
+          times.set(item, performance.now() - times.get(item));
+          if (item === 2) resolve();
+        },
+      );
       const push = (item) => {
         times.set(item, performance.now());
         line.push(item);

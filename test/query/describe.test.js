@@ -3,8 +3,8 @@
 // describe(): the types of a statement, which is never executed, wherever it is asked for.
 
 const assert = require('node:assert/strict');
-const { ConnectionError, DatabaseError, ParameterError } = require('../..');
-const { endAll, newClient, newPool, resetSchema } = require('../support/connect');
+const { Client, ConnectionError, DatabaseError, ParameterError } = require('../..');
+const { endAll, newClient, newPool, options, resetSchema } = require('../support/connect');
 const { errorOf } = require('../support/outcomes');
 
 const INT4 = 23;
@@ -98,6 +98,21 @@ describe('describe()', () => {
     assert.deepEqual(oids(second.parameters), [INT4]);
     assert.equal((await errorOf(pool.describe('select 1; select 2'))).code, '42601');
     assert.deepEqual((await pool.describe('')).fields, []);
+  });
+
+  it('executes nothing on a connection for replication either, and before a shared client has joined', async () => {
+    const walsender = new Client({ ...options(), replication: 'database' });
+    await walsender.connect();
+    assert.equal((await errorOf(walsender.describe('create table of_describe ()'))).code, '08P01');
+    await walsender.end();
+    const shared = new Client({ ...options(), multiplex: 'reads' });
+    const connected = shared.connect();
+    const text = 'select 1; create table of_describe ()';
+    assert.equal((await errorOf(shared.describe(text))).code, '42601');
+    await connected;
+    await shared.end();
+    const { rows } = await admin.query("select to_regclass('of_describe') as made");
+    assert.deepEqual(rows, [{ made: null }]);
   });
 
   it('sees the tables of its own session', async () => {
