@@ -59,7 +59,8 @@ class Run {
   constructor(owner, options) {
     this.#owner = owner;
     this.#options = options;
-    this.#isStreaming = options.streaming;
+    // Messages that are streamed name the transaction, and not the part of it that may be rolled back.
+    this.#isStreaming = options.streaming && !options.messages;
     this.#teller = new Teller(owner.settings, options, this.#progress);
   }
 
