@@ -398,7 +398,7 @@ class Connection {
     this.load.remove(query);
     ++this.settled;
     this.#outbox.forget(query);
-    this.replication?.end();
+    this.replication?.end(query);
   }
 
   afterSettling() {

@@ -16,17 +16,19 @@ const { afterDelivery, callApart } = require('../base');
 class Replication {
   /** @type {ReplicationReader | undefined} */
   reader = undefined;
-  #isOn = false;
+  /** That which runs START_REPLICATION. @type {object | undefined} */
+  #query = undefined;
   /** @type {Buffer[]} */
   #messages = [];
 
   /** Whether START_REPLICATION runs, which ends only with an error or with the connection. */
   get isOn() {
-    return this.#isOn;
+    return this.#query !== undefined;
   }
 
-  begin() {
-    this.#isOn = true;
+  /** @param {object} query */
+  begin(query) {
+    this.#query = query;
     afterDelivery(() => callApart(() => this.reader?.onStart()));
   }
 
@@ -42,9 +44,9 @@ class Replication {
     for (const message of messages) callApart(() => this.reader?.onMessage(message));
   }
 
-  /** Its query is settled. */
-  end() {
-    this.#isOn = false;
+  /** @param {object} query that is settled: it, or one that waits behind it */
+  end(query) {
+    if (query === this.#query) this.#query = undefined;
   }
 }
 

@@ -233,7 +233,7 @@ class Query extends Work {
   copyBoth() {
     const { replication } = this.connection;
     if (replication !== undefined) {
-      replication.begin();
+      replication.begin(this);
       return;
     }
     this.error ??= new StatementRefusedError(

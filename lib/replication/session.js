@@ -93,8 +93,10 @@ class Session {
   async prepare(known) {
     const system = await this.#withinTime(() => this.#check(known.position));
     this.systemId = system.systemId;
+    /** @type {import('./slot').Ask} */
+    const ask = (text) => this.#withinTime(() => this.#ask(text));
     // Making a slot waits for the transactions that run, however long they take.
-    return prepareSlot(this.#ask, this.#options, known, system);
+    return prepareSlot(ask, this.#ask, this.#options, known, system);
   }
 
   /** @template T @param {() => Promise<T>} work */
@@ -145,7 +147,7 @@ class Session {
    */
   async start(position, confirmed, isStreaming) {
     const stream = new ReplicationStream(this.#client, confirmed, this.#timeoutMillis);
-    await stream.start(this.#command(position, isStreaming));
+    await this.#withinTime(() => stream.start(this.#command(position, isStreaming)));
     return stream;
   }
 
@@ -169,6 +171,11 @@ class Session {
   /** Once nobody reads it. */
   async dropSlot() {
     await this.#ask(`DROP_REPLICATION_SLOT ${escapeIdentifier(this.#options.slot)} WAIT`);
+  }
+
+  /** If nobody reads it. */
+  async dropUnusedSlot() {
+    await this.#ask(`DROP_REPLICATION_SLOT ${escapeIdentifier(this.#options.slot)}`);
   }
 }
 

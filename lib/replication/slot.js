@@ -21,8 +21,8 @@ const { formatLsn, parseLsn } = require('./lsn');
  * What is known of the server.
  * @typedef {{ systemId: string, position: bigint, database: string | null }} System
  *
- * Where it goes on.
- * @typedef {{ position: bigint, gap: Gap | undefined }} Start
+ * Where it goes on; and whether the slot was made for it.
+ * @typedef {{ position: bigint, gap: Gap | undefined, isMade: boolean }} Start
  */
 
 const ZERO = '0/0';
@@ -95,27 +95,32 @@ function findReason({ isFirst, position, systemId }, system, state) {
 
 /**
  * @param {Ask} ask
+ * @param {Ask} askPatiently for what waits for others
  * @param {SubscribeOptions} options
  * @param {Known} known
  * @param {System} system
  * @returns {Promise<Start>}
  */
-async function prepareSlot(ask, options, known, system) {
+async function prepareSlot(ask, askPatiently, options, known, system) {
   const { slot, onGap } = options;
   const state = await findSlot(ask, slot);
   if (state !== undefined) check(state, system);
   const reason = findReason(known, system, state);
   const confirmed = toPosition(state?.confirmed_flush_lsn);
-  if (reason === undefined) return { position: known.position ?? confirmed, gap: undefined };
+  if (reason === undefined) {
+    return { position: known.position ?? confirmed, gap: undefined, isMade: false };
+  }
   const from = known.position === undefined ? null : formatLsn(known.position);
   /** @type {Gap} */
   const gap = { reason, slot, from, to: formatLsn(confirmed), snapshot: null };
   // Who begins with nothing misses nothing.
   if (onGap === undefined && (reason !== 'slot-created' || from !== null)) throw gapError(gap);
-  if (state !== undefined && !isInvalid(state)) return { position: confirmed, gap };
+  if (state !== undefined && !isInvalid(state)) {
+    return { position: confirmed, gap, isMade: false };
+  }
   if (state !== undefined) await ask(`DROP_REPLICATION_SLOT ${escapeIdentifier(slot)}`);
-  const { position, snapshot } = await createSlot(ask, options);
-  return { position, gap: { ...gap, to: formatLsn(position), snapshot } };
+  const { position, snapshot } = await createSlot(askPatiently, options);
+  return { position, gap: { ...gap, to: formatLsn(position), snapshot }, isMade: true };
 }
 
 module.exports = { prepareSlot, quoteLiteral, toPosition };

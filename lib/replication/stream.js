@@ -12,6 +12,8 @@ const { StreamEnd } = require('./errors');
 const MAX_WAITING_BYTES = 1 << 20;
 /** What a message costs beside its bytes. */
 const MESSAGE_COST = 100;
+/** Places of messages that were taken are given up when there are more, and as many as half of all. */
+const MIN_DROPPED = 1000;
 /** Between two reports; and while changes come one after the other. */
 const MAX_REPORT_MILLIS = 10_000;
 const BUSY_REPORT_MILLIS = 1000;
@@ -33,8 +35,9 @@ class ReplicationStream {
   #connection;
   #confirmed;
   #timeoutMillis;
-  /** @type {Buffer[]} */
+  /** @type {(Buffer | undefined)[]} */
   #waiting = [];
+  /** Where the first one is that was not taken. */
   #next = 0;
   #waitingBytes = 0;
   #isPaused = false;
@@ -79,7 +82,9 @@ class ReplicationStream {
     };
     this.#query = /** @type {Promise<unknown>} */ (this.#client.query(command)).then(
       () => {
-        this.#onEnd(new ConnectionError('the server has ended the replication'));
+        const ended = new ConnectionError('the server has ended the replication');
+        this.#onEnd(ended);
+        begun.reject(ended);
         return true;
       },
       (error) => {
@@ -147,11 +152,14 @@ class ReplicationStream {
   /** @returns {Buffer | undefined} the next message, if one is there */
   take() {
     if (this.#next === this.#waiting.length) return undefined;
-    const message = this.#waiting[this.#next++];
+    const message = /** @type {Buffer} */ (this.#waiting[this.#next]);
+    // Where the reader never comes to the end, what was taken must go as well.
+    this.#waiting[this.#next++] = undefined;
     this.#received = message.readBigUInt64BE(WAL_END_AT);
     this.#waitingBytes -= message.length + MESSAGE_COST;
-    if (this.#next === this.#waiting.length) {
-      this.#waiting = [];
+    const { length } = this.#waiting;
+    if (this.#next === length || (this.#next > MIN_DROPPED && this.#next > length / 2)) {
+      this.#waiting = this.#waiting.slice(this.#next);
       this.#next = 0;
     }
     if (this.#isPaused && this.#waitingBytes < MAX_WAITING_BYTES / 2) this.#setPaused(false);

@@ -3,7 +3,7 @@
 // One call of subscribe(), from its first connection to its end: has the messages of the server told one after the
 // other (teller.js), and goes on with the next connection when one was lost. Made by subscriptions.js.
 
-const { Backoff, TimeLimit } = require('../base');
+const { Backoff, ConnectionError, TimeLimit } = require('../base');
 const { explain, mayPass, StreamEnd, unconfirmedError } = require('./errors');
 const { formatLsn } = require('./lsn');
 const { Progress } = require('./progress');
@@ -47,6 +47,8 @@ class Run {
   /** @type {TimeLimit | undefined} */
   #limit = undefined;
   #isLate = false;
+  /** The rest of the transaction that was being told did not come in time. */
+  #isCutShort = false;
   #backoff = new Backoff();
   /** @type {(() => void) | undefined} ends a pause between two attempts */
   #endPause = undefined;
@@ -59,7 +61,8 @@ class Run {
   constructor(owner, options) {
     this.#owner = owner;
     this.#options = options;
-    this.#isStreaming = options.streaming;
+    // Messages that are streamed name the transaction, and not the part of it that may be rolled back.
+    this.#isStreaming = options.streaming && !options.messages;
     this.#teller = new Teller(owner.settings, options, this.#progress);
   }
 
@@ -81,9 +84,11 @@ class Run {
     const session = new Session(settings, registry, this.#options);
     this.#session = session;
     const progress = this.#progress;
+    let mustDrop = false;
     try {
       await session.connect();
-      const { position, gap } = await session.prepare(known);
+      const { position, gap, isMade } = await session.prepare(known);
+      mustDrop = isMade && !this.#options.isTemporary;
       if (gap !== undefined) await this.#options.onGap?.(gap);
       if (gap !== undefined || known.isFirst) progress.moveTo(position);
       else progress.restart();
@@ -91,9 +96,22 @@ class Run {
       this.#teller = new Teller(settings, this.#options, progress);
       return await session.start(position, () => progress.position, this.#isStreaming);
     } catch (error) {
+      if (mustDrop) await this.#dropMadeSlot(session);
       session.destroy();
       throw explain(error);
     }
+  }
+
+  /**
+   * The next one that finds the slot would take it for one whose gap was told.
+   * @param {Session} session that has made it, and may be lost
+   */
+  async #dropMadeSlot(session) {
+    const { settings, registry } = this.#owner;
+    if (await dropUnusedSlot(session)) return;
+    const other = new Session(settings, registry, this.#options);
+    await dropUnusedSlot(other, () => other.connect());
+    other.destroy();
   }
 
   /** Reads until it is closed. @throws {Error} why it cannot go on */
@@ -111,7 +129,7 @@ class Run {
       try {
         await this.#readFrom(stream);
         await stream.finish();
-        return;
+        break;
       } catch (error) {
         stream.destroy();
         if (!(error instanceof StreamEnd)) throw error;
@@ -120,6 +138,10 @@ class Run {
         this.#stream = undefined;
         this.#stream = await this.#reconnect(error);
       }
+    }
+    if (this.#isCutShort) {
+      const cause = new ConnectionError('the rest of a transaction was not sent again');
+      throw unconfirmedError(this.#options.slot, cause);
     }
   }
 
@@ -179,11 +201,21 @@ class Run {
     this.#limit ??= new TimeLimit(FINISH_MILLIS, () => {
       this.#isLate = true;
       if (this.#stream === undefined) this.abort();
+      else this.#cutShort(this.#stream);
     });
     if (this.#closing !== 'now') this.#closing = isNow ? 'now' : 'soon';
     if (isNow) this.#teller.stop();
     if (this.#stream !== undefined) this.#stream.wake();
     else if (!this.#isWanted) this.abort();
+  }
+
+  /** Does not wait for a transaction that was cut off and does not come again. @param {ReplicationStream} stream */
+  #cutShort(stream) {
+    const { isInTransaction, isPartial } = this.#progress;
+    if (this.#closing === 'now' || isInTransaction || !isPartial) return;
+    this.#isCutShort = true;
+    this.#closing = 'now';
+    stream.wake();
   }
 
   /** Gives up the connection that is being made. */
@@ -232,6 +264,24 @@ class Run {
     this.#progress.passed(message.readBigUInt64BE(LSN_AT));
     if (message[WANTS_REPLY_AT] === 1) stream.report();
     return undefined;
+  }
+}
+
+/**
+ * @param {Session} session
+ * @param {() => unknown} [connect]
+ * @returns {Promise<boolean>} false: the slot is in use, or there is no server
+ */
+async function dropUnusedSlot(session, connect) {
+  const limit = new TimeLimit(FINISH_MILLIS, () => session.destroy());
+  try {
+    await connect?.();
+    await session.dropUnusedSlot();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    limit.cancel();
   }
 }
 

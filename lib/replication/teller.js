@@ -139,13 +139,18 @@ class Teller {
     await this.#commit(commit);
   }
 
-  /** One that is not part of a transaction. @param {Buffer} data @param {bigint} lsn */
+  /**
+   * One that is not part of a transaction. Its position is where it ends in the log, and there the commit of the next
+   * transaction may begin: that one is not passed with it.
+   * @param {Buffer} data
+   * @param {bigint} lsn
+   */
   #tellMessage(data, lsn) {
-    if (lsn < this.#progress.position) return undefined;
+    if (lsn <= this.#progress.position) return undefined;
     const changes = this.#output.read(data, MESSAGE_AT, false, formatLsn(lsn), undefined) ?? [];
     const answer = /** @type {any} */ (this.#options.onChange(changes[0]));
-    const passed = () => this.#progress.passed(lsn + 1n);
-    if (typeof answer?.then === 'function') return answer.then(passed);
+    const passed = () => this.#progress.passed(lsn);
+    if (typeof answer?.then === 'function') return Promise.resolve(answer).then(passed);
     passed();
     return undefined;
   }
@@ -173,7 +178,10 @@ class Teller {
     const progress = this.#progress;
     if (progress.isTold(lsn)) return undefined;
     const answer = /** @type {any} */ (this.#options.onChange(change));
-    if (typeof answer?.then === 'function') return answer.then(() => progress.told(lsn));
+    // The then() of a thenable that is not a promise need not return one.
+    if (typeof answer?.then === 'function') {
+      return Promise.resolve(answer).then(() => progress.told(lsn));
+    }
     progress.told(lsn);
     return undefined;
   }

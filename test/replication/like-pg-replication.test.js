@@ -202,6 +202,21 @@ describe('a client with the option replication, as with pg', function () {
     });
   });
 
+  it('is closed at once, also when a query behind START_REPLICATION was given up', async () => {
+    const client = await connect(ours);
+    const started = once(client.connection, 'replicationStart');
+    client.query(START).catch(() => {});
+    await started;
+    const controller = new AbortController();
+    const queued = client.query('select 1', undefined, { signal: controller.signal });
+    controller.abort();
+    await assert.rejects(queued);
+    // As end(), but that it would wait for what is in flight.
+    const closed = client[Symbol.asyncDispose]().then(() => true);
+    const isClosed = await Promise.race([closed, delay(2000, false)]);
+    assert.equal(isClosed, true);
+  });
+
   it('stops reading while its stream is paused, and loses nothing', async () => {
     await same(async (driver) => {
       await skipAll();

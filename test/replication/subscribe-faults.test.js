@@ -154,6 +154,39 @@ describe('subscribe() when something is wrong', function () {
       }
     });
 
+    it('is closed when the rest of a transaction that was cut off does not come', async () => {
+      const proxy = await Proxy.open(news.server.config);
+      try {
+        const subscription = await newPool(proxy.options()).subscribe(
+          'news',
+          async (change) => {
+            collect(change);
+            if (told.length > 1) return;
+            proxy.change = (type, bytes) =>
+              type === 'd' && bytes[5] === 'w'.charCodeAt(0) ? Buffer.alloc(0) : bytes;
+            await terminate('lasting');
+          },
+          { slot: 'lasting' },
+        );
+        const ended = subscription.ended.catch((error) => error);
+        await insert(1, 10_000);
+        await until(() => told.length > 0, 'the first change');
+        const before = await slotState(pool, 'lasting');
+        await until(async () => {
+          const { rows } = await pool.query(
+            "select 1 from pg_stat_replication where state = 'streaming'",
+          );
+          return rows.length > 0;
+        }, 'it has connected again');
+        await subscription.close();
+        assert.match((await ended).message, /could not be told what it has read: that comes again/);
+        const { confirmed } = await slotState(pool, 'lasting');
+        assert.equal(confirmed, before.confirmed);
+      } finally {
+        await proxy.close();
+      }
+    }).timeout(20_000);
+
     it('does not begin when the pool is ended meanwhile', async () => {
       const other = newPool();
       const refused = other.subscribe('news', collect, { slot: 'lasting' }).catch((error) => error);
@@ -301,10 +334,48 @@ describe('subscribe() when something is wrong', function () {
         })
         .catch((error) => error);
       assert.equal(failed.message, 'of onGap');
-      await until(
-        async () => !(await slotState(pool, 'lasting')).active,
-        'the connection is closed',
-      );
+      await until(async () => {
+        const { rows } = await pool.query('select 1 from pg_stat_replication');
+        return rows.length === 0;
+      }, 'the connection is closed');
+    });
+
+    it('tells it again where onGap has failed: no slot is left that was made for it', async () => {
+      const failing = async (gap) => {
+        onGap(gap);
+        throw new Error('of onGap');
+      };
+      for (const given of [failing, failing, onGap]) {
+        await pool.subscribe('news', collect, { slot: 'lasting', onGap: given }).catch(() => {});
+      }
+      assert.deepEqual(reasons(), ['slot-created', 'slot-created', 'slot-created']);
+      await insert(1, 1);
+      await until(() => told.length === 1, 'a change');
+    });
+
+    it('leaves no slot that was made for it when the pool is ended while onGap runs', async () => {
+      const other = newPool();
+      const refused = other
+        .subscribe('news', collect, {
+          slot: 'lasting',
+          onGap: () => other.end(),
+        })
+        .catch((error) => error);
+      assert.equal((await refused).code, 'ERR_PG_CONDUIT_POOL_ENDED');
+      assert.equal(await slotState(pool, 'lasting'), undefined);
+    });
+
+    it('leaves a slot that somebody else reads meanwhile', async () => {
+      await pool
+        .subscribe('news', collect, {
+          slot: 'lasting',
+          async onGap() {
+            await newPool().subscribe('news', collect, { slot: 'lasting' });
+          },
+        })
+        .catch(() => {});
+      await insert(1, 1);
+      await until(() => told.length === 1, 'the other one reads');
     });
   });
 
@@ -381,6 +452,22 @@ describe('subscribe() when something is wrong', function () {
         await plain.stop();
       }
     });
+
+    for (const at of ['pg_replication_slots', 'START_REPLICATION']) {
+      it(`does not wait without end for a server that is silent at ${at}`, async () => {
+        const proxy = await Proxy.open(news.server.config);
+        try {
+          proxy.mute = { at };
+          const error = await refusal(
+            { slot: 'lasting' },
+            newPool({ ...proxy.options(), query_timeout: 300 }),
+          );
+          assert.ok(error instanceof Error);
+        } finally {
+          await proxy.close();
+        }
+      });
+    }
 
     it('says that there is no server', async () => {
       const error = await refusal({}, newPool({ host: '127.0.0.1', port: 1 }));

@@ -171,6 +171,36 @@ describe('subscribe()', function () {
       );
     });
 
+    it('is also a transaction that has sent a message right before its commit', async () => {
+      await pool.subscribe('news', collect, { messages: true });
+      for (const id of [1, 2, 3]) {
+        await pool.query(
+          `begin; insert into notes values (${id}); select pg_logical_emit_message(false, 'a', 'b'); commit`,
+        );
+      }
+      await pool.query('insert into notes values (4)');
+      await until(() => changes.at(-1)?.row?.id === 4, 'the last');
+      assert.deepEqual(
+        changes.map(({ row, prefix }) => row?.id ?? prefix),
+        ['a', 1, 'a', 2, 'a', 3, 4],
+      );
+    });
+
+    it('has no message of a part that was rolled back, with streaming neither', async () => {
+      await pool.subscribe('news', collect, { messages: true, streaming: true });
+      await pool.query(`begin;
+        insert into notes select n, repeat('x', 100) from generate_series(1, 3000) n;
+        savepoint a; select pg_logical_emit_message(true, 'not', 'told');
+        insert into notes select n, repeat('x', 100) from generate_series(3001, 6000) n; rollback to a;
+        select pg_logical_emit_message(true, 'is', 'told'); commit`);
+      await until(() => changes.at(-1)?.prefix === 'is', 'the last');
+      assert.deepEqual(
+        changes.filter(({ kind }) => kind === 'message').map(({ prefix }) => prefix),
+        ['is'],
+      );
+      assert.equal(changes.length, 3001);
+    });
+
     it('is the same if transactions come before they are committed', async () => {
       const plain = [];
       await pool.subscribe('news', (change) => plain.push(change));
@@ -326,6 +356,32 @@ describe('subscribe()', function () {
       go();
       await until(() => told === 60000, 'all of them');
       assert.equal(most, 1);
+    });
+
+    it('is waited for by anything that has a then(), whatever that returns', async () => {
+      const seenBy = [];
+      await pool.subscribe(
+        'news',
+        (change) => ({
+          then(resolve) {
+            const name = change.row?.id ?? change.prefix;
+            seenBy.push(`begins ${name}`);
+            setTimeout(() => {
+              seenBy.push(`ends ${name}`);
+              resolve();
+            }, 10);
+          },
+        }),
+        { messages: true },
+      );
+      await pool.query(
+        "select pg_logical_emit_message(false, 'm', ''); insert into notes values (1), (2)",
+      );
+      await until(() => seenBy.includes('ends 2'), 'the last');
+      assert.deepEqual(
+        seenBy,
+        ['m', 1, 2].flatMap((name) => [`begins ${name}`, `ends ${name}`]),
+      );
     });
 
     it('that throws ends the subscription, and the change comes again to the next one', async () => {
