@@ -1223,7 +1223,7 @@ export interface SubscribeOptions {
    * {@link ReplicationError}, except that of a new slot.
    */
   onGap?: ((gap: ChangeGap) => void | Promise<void>) | undefined;
-  /** Whether the server sends large transactions before they are committed. They are told afterwards. Default: false */
+  /** Whether the server sends large transactions before they are committed. They are told afterwards. Not with `messages`. Default: false */
   streaming?: boolean | undefined;
   /** With `streaming`: how much of such transactions is kept in memory. Default: 64 MB */
   maxStreamedBytes?: number | undefined;
