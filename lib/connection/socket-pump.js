@@ -76,7 +76,7 @@ class SocketPump {
     // Nothing is lost meanwhile: what comes waits in the socket.
     openWire(this.#target, (stream) => this.#add(stream)).then(
       (wire) => this.#join(local, wire, isMain),
-      (error) => this.#fail(error, local, isMain),
+      (error) => (isMain ? this.#fail(error, local) : refuseCancel(local)),
     );
   }
 
@@ -95,7 +95,7 @@ class SocketPump {
    * @param {boolean} isMain
    */
   #join(local, wire, isMain) {
-    wire.on('error', (error) => this.#fail(error, local, isMain));
+    wire.on('error', (error) => (isMain ? this.#fail(error, local) : local.destroy()));
     // What has come is passed on before the other side is closed.
     wire.once('close', () => local.end());
     local.once('close', () => wire.end(() => wire.destroy()));
@@ -103,9 +103,9 @@ class SocketPump {
     wire.pipe(local);
   }
 
-  /** @param {unknown} error @param {net.Socket} local @param {boolean} isMain */
-  #fail(error, local, isMain) {
-    if (isMain && !this.#isClosed) this.#onFailed(streamError(error));
+  /** @param {unknown} error @param {net.Socket} local */
+  #fail(error, local) {
+    if (!this.#isClosed) this.#onFailed(streamError(error));
     local.destroy();
   }
 
@@ -124,6 +124,15 @@ class SocketPump {
     this.close();
     for (const stream of this.#open) stream.destroy();
   }
+}
+
+/**
+ * It has certainly not reached the server. If its connection only ended, libpq would take it for done; an answer is an
+ * error to it.
+ * @param {net.Socket} local
+ */
+function refuseCancel(local) {
+  local.end('E').resume();
 }
 
 /** @param {unknown} thrown by the stream, or by the function that makes it */

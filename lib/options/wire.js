@@ -75,6 +75,17 @@ function readWire({ stream, tls }, conninfo) {
 }
 
 /**
+ * @param {{ stream?: unknown }} settings of a pool
+ * @returns {OptionError | undefined} for a stream that is there already: each connection needs one of its own
+ */
+function refuseOneStream({ stream }) {
+  if (stream === undefined || typeof stream === 'function') return undefined;
+  return new OptionError(
+    'option "stream" of a pool must be a function that makes a stream for each connection',
+  );
+}
+
+/**
  * @param {import('./tls').TlsSettings} tls
  * @param {Record<string, string>} conninfo
  * @param {string} sslmode
@@ -96,8 +107,10 @@ function readTls({ files, servername, node }, conninfo, sslmode) {
   const verifies = sslmode !== 'require' || ssl.ca !== undefined;
   if (verifies && sslmode !== 'verify-full') ssl.checkServerIdentity = () => undefined;
   for (const name of Object.keys(ssl)) if (ssl[name] === undefined) delete ssl[name];
-  // pg-pool hides the key from whoever prints its options.
-  if (node !== undefined && 'key' in node) ssl.key = node.key;
+  // Pools hide these from whoever prints their options.
+  for (const name of ['key', 'passphrase']) {
+    if (node !== undefined && name in node) ssl[name] = node[name];
+  }
   return { ...ssl, ...node, rejectUnauthorized: verifies };
 }
 
@@ -113,4 +126,4 @@ function readFile(keyword, file) {
   }
 }
 
-module.exports = { readWire };
+module.exports = { readWire, refuseOneStream };

@@ -167,6 +167,39 @@ describe('a socket that is not of libpq', () => {
     assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
   });
 
+  it('that is one object, or given twice, never carries a second connection or a request to cancel', async () => {
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const tunnel = new Tunnel({ path });
+    const client = await connect(conduit, { ...clear, stream: tunnel });
+    for (const stream of [tunnel, () => tunnel]) {
+      await assert.rejects(connect(conduit, { ...clear, stream }), {
+        name: 'ConnectionError',
+        message: /used/,
+        hint: /function/,
+      });
+      assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+    }
+    const asleep = client.query('select pg_sleep(0.3), 1 as i');
+    await delay(20);
+    await assert.rejects(client.cancel(), { message: /could not be asked to cancel/ });
+    assert.equal((await asleep).rows[0].i, 1);
+    assert.deepEqual((await client.query('select 2 as i')).rows, [{ i: 2 }]);
+  });
+
+  it('that is one object is refused by a pool', async () => {
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const stream = new Tunnel({ path });
+    const refusal = { code: 'ERR_PG_CONDUIT_OPTION', message: /function/ };
+    const pool = new conduit.Pool({ ...clear, stream });
+    opened.push(pool);
+    await assert.rejects(pool.query('select 1'), refusal);
+    const other = new conduit.Pool(clear);
+    opened.push(other);
+    assert.throws(() => (other.options.stream = stream), refusal);
+    other.options.stream = () => stream;
+    assert.deepEqual((await other.query('select 1 as i')).rows, [{ i: 1 }]);
+  });
+
   it('that cannot be connected rejects with its error', async () => {
     for (const driver of DRIVERS) {
       const given = { ...clear, host: '127.0.0.1', port: 1, stream: () => new net.Socket() };
@@ -330,6 +363,40 @@ describe('a socket that is not of libpq', () => {
         await assert.rejects(connect(driver, { ...given, ssl: refusing }), { message: 'not mine' });
         const foreign = { ...given.ssl, ca: undefined };
         await assert.rejects(connect(driver, { ...given, ssl: foreign }), { code: /SELF|VERIFY/ });
+      }
+    });
+
+    it('also if it is given later, or the place is', async () => {
+      const { host, port, ...config } = { ...server.database.config, max: 3 };
+      const { cert: ca } = server.authority;
+      for (const driver of DRIVERS) {
+        const ssl = { ca, checkServerIdentity: () => undefined };
+        const client = new driver.Client({ ...config, host: '127.0.0.1', port: 1, ssl });
+        opened.push(client);
+        Object.assign(client, { host, port });
+        await client.connect();
+        assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+        const pool = new driver.Pool({ ...config, host: 'localhost', port, ssl: { ca } });
+        opened.push(pool);
+        for (const message of ['not mine', 'nor mine']) {
+          pool.options.ssl = { ca, checkServerIdentity: () => new Error(message) };
+          await assert.rejects(pool.query('select 1'), { message });
+        }
+      }
+    });
+
+    it('pfx, whose passphrase a pool keeps when another option is changed', async () => {
+      const passphrase = 'geheim';
+      const pfx = server.authority.issue('by_certificate').pfx(passphrase);
+      const ssl = { ca: server.authority.cert, pfx, passphrase };
+      for (const driver of DRIVERS) {
+        const given = { ...server.database.config, host: 'localhost', user: 'by_certificate' };
+        const pool = new driver.Pool({ ...given, ssl });
+        opened.push(pool);
+        pool.options.application_name = 'late';
+        assert.deepEqual((await pool.query('show application_name')).rows, [
+          { application_name: 'late' },
+        ]);
       }
     });
 
