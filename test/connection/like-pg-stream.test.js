@@ -4,6 +4,7 @@
 // it, and what only Node.js can do with `ssl`.
 
 const assert = require('node:assert/strict');
+const cluster = require('node:cluster');
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -198,6 +199,92 @@ describe('a socket that is not of libpq', () => {
     assert.throws(() => (other.options.stream = stream), refusal);
     other.options.stream = () => stream;
     assert.deepEqual((await other.query('select 1 as i')).rows, [{ i: 1 }]);
+  });
+
+  it('ends the session before end() resolves, however slow it is', async () => {
+    class Slow extends Tunnel {
+      _final(callback) {
+        setTimeout(() => super._final(callback), 50);
+      }
+    }
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const stream = new Slow({ path });
+    const client = await connect(conduit, { ...clear, stream });
+    await client.end();
+    assert.ok(stream.readableEnded);
+  });
+
+  it('that does not end is destroyed 2 s later', async () => {
+    class Stuck extends Tunnel {
+      isStuck = false;
+
+      _write(chunk, encoding, callback) {
+        if (!this.isStuck) super._write(chunk, encoding, callback);
+      }
+    }
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const stream = new Stuck({ path });
+    const client = await connect(conduit, { ...clear, stream: () => stream });
+    stream.isStuck = true;
+    await client.end();
+    await delay(50);
+    assert.ok(stream.destroyed);
+  });
+
+  it('that was made for a request to cancel is destroyed if it gets no TLS', async () => {
+    const without = net.createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket.write('N'));
+    });
+    without.listen(0, '127.0.0.1');
+    await once(without, 'listening');
+    const { port } = /** @type {net.AddressInfo} */ (without.address());
+    const made = [];
+    const stream = () => {
+      const { host, port: first } = server.database.config;
+      made.push(
+        new Tunnel(made.length === 0 ? { host, port: first } : { host: '127.0.0.1', port }),
+      );
+      return made.at(-1);
+    };
+    const given = { ...server.database.config, host: 'localhost', stream };
+    const client = await connect(conduit, { ...given, ssl: { ca: server.authority.cert } });
+    const asleep = client.query('select pg_sleep(0.3)');
+    await delay(20);
+    await assert.rejects(client.cancel());
+    await asleep;
+    without.close();
+    assert.ok(made[1].destroyed);
+  });
+
+  it('whose way to libpq cannot be opened rejects, and a failure there later ends nothing', async () => {
+    const { createServer } = net;
+    let local;
+    net.createServer = (...args) => (local = createServer(...args));
+    const fail = () => local.emit('error', Object.assign(new Error('accept'), { code: 'ENFILE' }));
+    try {
+      const stream = () => new net.Socket();
+      await assert.rejects(connect(conduit, { ...clear, stream, password: async () => fail() }), {
+        code: 'ENFILE',
+      });
+      const client = await connect(conduit, { ...clear, stream });
+      fail();
+      assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+    } finally {
+      net.createServer = createServer;
+    }
+  });
+
+  it('is a matter of a worker of node:cluster alone', async () => {
+    cluster.setupPrimary({ exec: require.resolve('../support/fixtures/stream-in-cluster') });
+    const worker = cluster.fork();
+    const told = [];
+    worker.on('listening', ({ address }) => told.push(address));
+    await once(worker, 'online');
+    worker.send({ ...clear });
+    const [rows] = await once(worker, 'message');
+    assert.deepEqual(rows, [{ i: 1 }]);
+    assert.deepEqual(told, []);
+    await once(worker, 'exit');
   });
 
   it('that cannot be connected rejects with its error', async () => {
