@@ -45,8 +45,9 @@ function readWire({ stream, tls }, conninfo) {
         'Node.js can do',
     );
   }
-  const name = conninfo.host ?? defaults.host ?? 'localhost';
   const address = conninfo.hostaddr;
+  // What the certificate must name: where only an address is given, that; a default would pass for any server.
+  const name = conninfo.host || defaults.host || address || 'localhost';
   const port = conninfo.port ?? defaults.port ?? '5432';
   if (conninfo.service || [name, address, port].some((text) => text?.includes(','))) {
     throw new OptionError(

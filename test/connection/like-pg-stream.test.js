@@ -413,6 +413,24 @@ describe('a socket that is not of libpq', () => {
       }
     });
 
+    it('verifies the address if there is no name', async () => {
+      const ssl = { ca: server.authority.cert };
+      const { host: hostaddr, ...config } = server.database.config;
+      const given = { ...config, hostaddr, stream };
+      await assert.rejects(connect(conduit, { ...given, ssl }), ({ code, message }) => {
+        assert.match(code, /ALTNAME/);
+        assert.match(message, /127\.0\.0\.1/);
+        return true;
+      });
+      for (const named of [
+        { host: 'localhost', ssl },
+        { ssl: { ...ssl, servername: 'db.test' } },
+      ]) {
+        const client = await connect(conduit, { ...given, ...named });
+        assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+      }
+    });
+
     it('is refused by a server that has none', async () => {
       const sneaky = net.createServer((socket) => {
         socket.on('error', () => {});
