@@ -190,6 +190,7 @@ export interface ClientOptions extends LibpqOptions {
   replication?: 'database' | boolean | undefined;
   /**
    * A socket of your own, or a function that makes one for each connection: that of an ssh tunnel or a cloud connector, say.
+   * A pool takes a function only; without one a client cannot ask the server to cancel.
    * If it has a method `connect`, it is called as with `pg`, and the event `connect` is awaited. Bytes are copied by
    * JavaScript then, and TLS is that of Node.js; see docs/tls.md, "Sockets of your own".
    */

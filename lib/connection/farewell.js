@@ -56,4 +56,4 @@ function open(fd) {
   }
 }
 
-module.exports = { Farewell };
+module.exports = { Farewell, PATIENCE_MILLIS };

@@ -12,6 +12,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { isNativeError } = require('node:util/types');
 const { causeOf, ConnectionError, messageOf } = require('../base');
+const { PATIENCE_MILLIS } = require('./farewell');
 const { openWire } = require('./wire');
 
 /** In the name of the unix socket, which libpq makes of it. */
@@ -40,12 +41,15 @@ function keepFolder(folder) {
 class SocketPump {
   #target;
   #onFailed;
-  #server = net.createServer((local) => this.#accept(local));
+  /** libpq closes its half first; what the server says then still comes. */
+  #server = net.createServer({ allowHalfOpen: true }, (local) => this.#accept(local));
   #folder = '';
   #isClosed = false;
   /** @type {Set<import('node:stream').Duplex>} */
   #open = new Set();
   #hasAccepted = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #patience = undefined;
 
   /**
    * @param {import('./wire').Target} target
@@ -56,13 +60,18 @@ class SocketPump {
     this.#onFailed = onFailed;
     // libpq's own socket keeps the process alive, or does not.
     this.#server.unref();
+    // There may be no file descriptor left for what libpq has opened.
+    this.#server.on('error', (error) => {
+      if (!this.#hasAccepted && !this.#isClosed) this.#onFailed(streamError(error));
+    });
   }
 
   /** @returns {Promise<Record<string, string>>} the keywords of libpq that lead here */
   async listen() {
     this.#folder = fs.mkdtempSync(path.join(os.tmpdir(), 'pg-conduit-socket-'));
     keepFolder(this.#folder);
-    this.#server.listen(path.join(this.#folder, `.s.PGSQL.${PORT}`));
+    // In a worker of node:cluster, too, it is this process that listens.
+    this.#server.listen({ path: path.join(this.#folder, `.s.PGSQL.${PORT}`), exclusive: true });
     await once(this.#server, 'listening');
     return { host: this.#folder, port: String(PORT), sslmode: 'disable', gssencmode: 'disable' };
   }
@@ -74,16 +83,29 @@ class SocketPump {
     local.unref();
     this.#add(local);
     // Nothing is lost meanwhile: what comes waits in the socket.
-    openWire(this.#target, (stream) => this.#add(stream)).then(
+    /** @type {import('node:stream').Duplex[]} */
+    const made = [];
+    const onMade = (/** @type {import('node:stream').Duplex} */ stream) => {
+      made.push(stream);
+      this.#add(stream);
+    };
+    openWire(this.#target, onMade).then(
       (wire) => this.#join(local, wire, isMain),
-      (error) => this.#fail(error, local, isMain),
+      (error) => {
+        for (const stream of made) stream.destroy();
+        if (isMain) this.#fail(error, local);
+        else refuseCancel(local);
+      },
     );
   }
 
   /** @param {import('node:stream').Duplex} stream */
   #add(stream) {
     this.#open.add(stream);
-    stream.once('close', () => this.#open.delete(stream));
+    stream.once('close', () => {
+      this.#open.delete(stream);
+      if (this.#open.size === 0) clearTimeout(this.#patience);
+    });
     // Told by those who wait for it; without a listener it would end the process.
     stream.on('error', () => {});
     if (this.#isClosed) stream.destroy();
@@ -95,7 +117,7 @@ class SocketPump {
    * @param {boolean} isMain
    */
   #join(local, wire, isMain) {
-    wire.on('error', (error) => this.#fail(error, local, isMain));
+    wire.on('error', (error) => (isMain ? this.#fail(error, local) : local.destroy()));
     // What has come is passed on before the other side is closed.
     wire.once('close', () => local.end());
     local.once('close', () => wire.end(() => wire.destroy()));
@@ -103,9 +125,9 @@ class SocketPump {
     wire.pipe(local);
   }
 
-  /** @param {unknown} error @param {net.Socket} local @param {boolean} isMain */
-  #fail(error, local, isMain) {
-    if (isMain && !this.#isClosed) this.#onFailed(streamError(error));
+  /** @param {unknown} error @param {net.Socket} local */
+  #fail(error, local) {
+    if (!this.#isClosed) this.#onFailed(streamError(error));
     local.destroy();
   }
 
@@ -115,15 +137,30 @@ class SocketPump {
     this.#isClosed = true;
     this.#server.close();
     removeFolder(this.#folder);
-    // Until what was sent last is out.
+    if (this.#open.size === 0) return;
+    // Until what was sent last is out, or cannot get out. What keeps the process alive until then is the streams.
     for (const stream of this.#open) /** @type {any} */ (stream).ref?.();
+    this.#patience = setTimeout(() => this.#destroyAll(), PATIENCE_MILLIS).unref();
   }
 
   /** The connection was given up before it was made. */
   destroy() {
     this.close();
+    this.#destroyAll();
+  }
+
+  #destroyAll() {
     for (const stream of this.#open) stream.destroy();
   }
+}
+
+/**
+ * It has certainly not reached the server. If its connection only ended, libpq would take it for done; an answer is an
+ * error to it.
+ * @param {net.Socket} local
+ */
+function refuseCancel(local) {
+  local.end('E').resume();
 }
 
 /** @param {unknown} thrown by the stream, or by the function that makes it */

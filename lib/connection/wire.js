@@ -23,6 +23,9 @@ const { ConnectionError, Deferred } = require('../base');
 /** Length and code of SSLRequest. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
+/** Streams that lead to a session, or have: a second one would write into it. @type {WeakSet<object>} */
+const used = new WeakSet();
+
 /**
  * @param {Target} target
  * @param {(stream: Duplex) => void} onMade is given each stream before anything happens on it
@@ -31,11 +34,6 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 async function openWire(target, onMade) {
   const { host, ssl, isDirect } = target;
   const raw = makeStream(target);
-  if (typeof raw?.pipe !== 'function' || typeof raw.write !== 'function') {
-    throw new ConnectionError('the option "stream" must give a Duplex stream', {
-      hint: 'for a stream that is made asynchronously give a Duplex that waits for it',
-    });
-  }
   onMade(raw);
   raw.unref?.();
   await connect(raw, target);
@@ -47,7 +45,21 @@ async function openWire(target, onMade) {
 /** @param {Target} target @returns {any} */
 function makeStream({ stream, host, port, ssl }) {
   if (stream === undefined) return new net.Socket();
-  return typeof stream === 'function' ? stream({ host, port, ssl: ssl ?? false }) : stream;
+  const raw = /** @type {any} */ (
+    typeof stream === 'function' ? stream({ host, port, ssl: ssl ?? false }) : stream
+  );
+  if (typeof raw?.pipe !== 'function' || typeof raw.write !== 'function') {
+    throw new ConnectionError('the option "stream" must give a Duplex stream', {
+      hint: 'for a stream that is made asynchronously give a Duplex that waits for it',
+    });
+  }
+  if (used.has(raw)) {
+    throw new ConnectionError('the option "stream" has given a stream that was used before', {
+      hint: 'give a function that makes a stream for each connection and each request to cancel',
+    });
+  }
+  used.add(raw);
+  return raw;
 }
 
 /** @param {any} raw @param {Target} target */

@@ -6,13 +6,14 @@
 const { OptionError } = require('../base');
 const { parseOptions } = require('./options');
 const { SETTINGS } = require('./settings');
+const { refuseOneStream } = require('./wire');
 
 /** @typedef {import('./settings').Settings} Settings */
 
 /** What a connection is made with. @type {(keyof Settings)[]} */
 const OF_CONNECTIONS = [
   ...['conninfo', 'serverSettings', 'password', 'tls', 'connectTimeoutSeconds', 'wantsWriter'],
-  ...['query_timeout', 'connectionTimeoutMillis'],
+  ...['query_timeout', 'connectionTimeoutMillis', 'stream', 'wire'],
 ].map((name) => /** @type {keyof Settings} */ (name));
 
 /**
@@ -39,6 +40,8 @@ function changeConnectionsOfPool(settings, options, changedName) {
   const { conninfo } = settings;
   const changed = /** @type {any} */ ({ ...settings });
   changeConnection(changed, options);
+  const refusal = refuseOneStream(changed);
+  if (refusal !== undefined) throw refusal;
   const withoutTimeouts = (/** @type {string | undefined} */ text) =>
     text?.replace(/-c \w+_timeout=\d+/g, '').trim() || undefined;
   for (const keyword of PLACE) {

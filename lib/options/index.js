@@ -8,6 +8,7 @@ const { libpqKeywords, parseOptions, readOptions } = require('./options');
 const { toParameters } = require('./pg-parameters');
 const { DISCARD_ALL } = require('./settings');
 const { readShared } = require('./shared');
+const { refuseOneStream } = require('./wire');
 
 /**
  * @typedef {import('./settings').AskPassword} AskPassword
@@ -23,5 +24,6 @@ module.exports = {
   parseOptions,
   readOptions,
   readShared,
+  refuseOneStream,
   toParameters,
 };

@@ -45,8 +45,9 @@ function readWire({ stream, tls }, conninfo) {
         'Node.js can do',
     );
   }
-  const name = conninfo.host ?? defaults.host ?? 'localhost';
   const address = conninfo.hostaddr;
+  // What the certificate must name: where only an address is given, that; a default would pass for any server.
+  const name = conninfo.host || defaults.host || address || 'localhost';
   const port = conninfo.port ?? defaults.port ?? '5432';
   if (conninfo.service || [name, address, port].some((text) => text?.includes(','))) {
     throw new OptionError(
@@ -75,6 +76,17 @@ function readWire({ stream, tls }, conninfo) {
 }
 
 /**
+ * @param {{ stream?: unknown }} settings of a pool
+ * @returns {OptionError | undefined} for a stream that is there already: each connection needs one of its own
+ */
+function refuseOneStream({ stream }) {
+  if (stream === undefined || typeof stream === 'function') return undefined;
+  return new OptionError(
+    'option "stream" of a pool must be a function that makes a stream for each connection',
+  );
+}
+
+/**
  * @param {import('./tls').TlsSettings} tls
  * @param {Record<string, string>} conninfo
  * @param {string} sslmode
@@ -96,8 +108,10 @@ function readTls({ files, servername, node }, conninfo, sslmode) {
   const verifies = sslmode !== 'require' || ssl.ca !== undefined;
   if (verifies && sslmode !== 'verify-full') ssl.checkServerIdentity = () => undefined;
   for (const name of Object.keys(ssl)) if (ssl[name] === undefined) delete ssl[name];
-  // pg-pool hides the key from whoever prints its options.
-  if (node !== undefined && 'key' in node) ssl.key = node.key;
+  // Pools hide these from whoever prints their options.
+  for (const name of ['key', 'passphrase']) {
+    if (node !== undefined && name in node) ssl[name] = node[name];
+  }
   return { ...ssl, ...node, rejectUnauthorized: verifies };
 }
 
@@ -113,4 +127,4 @@ function readFile(keyword, file) {
   }
 }
 
-module.exports = { readWire };
+module.exports = { readWire, refuseOneStream };

@@ -19,7 +19,7 @@ const {
   Streamable,
 } = require('../client');
 const { Catalog } = require('../connection');
-const { readOptions } = require('../options');
+const { readOptions, refuseOneStream } = require('../options');
 const { readSubscribe, refuseReplication, Subscriptions } = require('../replication');
 const { ownTypes } = require('../rows');
 const { StatementRegistry } = require('../statements');
@@ -99,6 +99,7 @@ class Pool extends Streamable {
     const invalid =
       refusal ??
       refuseReplication(settings) ??
+      refuseOneStream(settings) ??
       useClientClass(this.#Client, this.#options, settings, registry);
     const log = (settings.log = apart(settings.log));
     this.#dispatcher = new Dispatcher(settings, registry, {

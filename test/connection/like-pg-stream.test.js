@@ -4,6 +4,7 @@
 // it, and what only Node.js can do with `ssl`.
 
 const assert = require('node:assert/strict');
+const cluster = require('node:cluster');
 const { randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -167,6 +168,125 @@ describe('a socket that is not of libpq', () => {
     assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
   });
 
+  it('that is one object, or given twice, never carries a second connection or a request to cancel', async () => {
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const tunnel = new Tunnel({ path });
+    const client = await connect(conduit, { ...clear, stream: tunnel });
+    for (const stream of [tunnel, () => tunnel]) {
+      await assert.rejects(connect(conduit, { ...clear, stream }), {
+        name: 'ConnectionError',
+        message: /used/,
+        hint: /function/,
+      });
+      assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+    }
+    const asleep = client.query('select pg_sleep(0.3), 1 as i');
+    await delay(20);
+    await assert.rejects(client.cancel(), { message: /could not be asked to cancel/ });
+    assert.equal((await asleep).rows[0].i, 1);
+    assert.deepEqual((await client.query('select 2 as i')).rows, [{ i: 2 }]);
+  });
+
+  it('that is one object is refused by a pool', async () => {
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const stream = new Tunnel({ path });
+    const refusal = { code: 'ERR_PG_CONDUIT_OPTION', message: /function/ };
+    const pool = new conduit.Pool({ ...clear, stream });
+    opened.push(pool);
+    await assert.rejects(pool.query('select 1'), refusal);
+    const other = new conduit.Pool(clear);
+    opened.push(other);
+    assert.throws(() => (other.options.stream = stream), refusal);
+    other.options.stream = () => stream;
+    assert.deepEqual((await other.query('select 1 as i')).rows, [{ i: 1 }]);
+  });
+
+  it('ends the session before end() resolves, however slow it is', async () => {
+    class Slow extends Tunnel {
+      _final(callback) {
+        setTimeout(() => super._final(callback), 50);
+      }
+    }
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const stream = new Slow({ path });
+    const client = await connect(conduit, { ...clear, stream });
+    await client.end();
+    assert.ok(stream.readableEnded);
+  });
+
+  it('that does not end is destroyed 2 s later', async () => {
+    class Stuck extends Tunnel {
+      isStuck = false;
+
+      _write(chunk, encoding, callback) {
+        if (!this.isStuck) super._write(chunk, encoding, callback);
+      }
+    }
+    const path = `${clear.host}/.s.PGSQL.${clear.port}`;
+    const stream = new Stuck({ path });
+    const client = await connect(conduit, { ...clear, stream: () => stream });
+    stream.isStuck = true;
+    await client.end();
+    await delay(50);
+    assert.ok(stream.destroyed);
+  });
+
+  it('that was made for a request to cancel is destroyed if it gets no TLS', async () => {
+    const without = net.createServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket.write('N'));
+    });
+    without.listen(0, '127.0.0.1');
+    await once(without, 'listening');
+    const { port } = /** @type {net.AddressInfo} */ (without.address());
+    const made = [];
+    const stream = () => {
+      const { host, port: first } = server.database.config;
+      made.push(
+        new Tunnel(made.length === 0 ? { host, port: first } : { host: '127.0.0.1', port }),
+      );
+      return made.at(-1);
+    };
+    const given = { ...server.database.config, host: 'localhost', stream };
+    const client = await connect(conduit, { ...given, ssl: { ca: server.authority.cert } });
+    const asleep = client.query('select pg_sleep(0.3)');
+    await delay(20);
+    await assert.rejects(client.cancel());
+    await asleep;
+    without.close();
+    assert.ok(made[1].destroyed);
+  });
+
+  it('whose way to libpq cannot be opened rejects, and a failure there later ends nothing', async () => {
+    const { createServer } = net;
+    let local;
+    net.createServer = (...args) => (local = createServer(...args));
+    const fail = () => local.emit('error', Object.assign(new Error('accept'), { code: 'ENFILE' }));
+    try {
+      const stream = () => new net.Socket();
+      await assert.rejects(connect(conduit, { ...clear, stream, password: async () => fail() }), {
+        code: 'ENFILE',
+      });
+      const client = await connect(conduit, { ...clear, stream });
+      fail();
+      assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+    } finally {
+      net.createServer = createServer;
+    }
+  });
+
+  it('is a matter of a worker of node:cluster alone', async () => {
+    cluster.setupPrimary({ exec: require.resolve('../support/fixtures/stream-in-cluster') });
+    const worker = cluster.fork();
+    const told = [];
+    worker.on('listening', ({ address }) => told.push(address));
+    await once(worker, 'online');
+    worker.send({ ...clear });
+    const [rows] = await once(worker, 'message');
+    assert.deepEqual(rows, [{ i: 1 }]);
+    assert.deepEqual(told, []);
+    await once(worker, 'exit');
+  });
+
   it('that cannot be connected rejects with its error', async () => {
     for (const driver of DRIVERS) {
       const given = { ...clear, host: '127.0.0.1', port: 1, stream: () => new net.Socket() };
@@ -293,6 +413,24 @@ describe('a socket that is not of libpq', () => {
       }
     });
 
+    it('verifies the address if there is no name', async () => {
+      const ssl = { ca: server.authority.cert };
+      const { host: hostaddr, ...config } = server.database.config;
+      const given = { ...config, hostaddr, stream };
+      await assert.rejects(connect(conduit, { ...given, ssl }), ({ code, message }) => {
+        assert.match(code, /ALTNAME/);
+        assert.match(message, /127\.0\.0\.1/);
+        return true;
+      });
+      for (const named of [
+        { host: 'localhost', ssl },
+        { ssl: { ...ssl, servername: 'db.test' } },
+      ]) {
+        const client = await connect(conduit, { ...given, ...named });
+        assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+      }
+    });
+
     it('is refused by a server that has none', async () => {
       const sneaky = net.createServer((socket) => {
         socket.on('error', () => {});
@@ -330,6 +468,40 @@ describe('a socket that is not of libpq', () => {
         await assert.rejects(connect(driver, { ...given, ssl: refusing }), { message: 'not mine' });
         const foreign = { ...given.ssl, ca: undefined };
         await assert.rejects(connect(driver, { ...given, ssl: foreign }), { code: /SELF|VERIFY/ });
+      }
+    });
+
+    it('also if it is given later, or the place is', async () => {
+      const { host, port, ...config } = { ...server.database.config, max: 3 };
+      const { cert: ca } = server.authority;
+      for (const driver of DRIVERS) {
+        const ssl = { ca, checkServerIdentity: () => undefined };
+        const client = new driver.Client({ ...config, host: '127.0.0.1', port: 1, ssl });
+        opened.push(client);
+        Object.assign(client, { host, port });
+        await client.connect();
+        assert.deepEqual((await client.query('select 1 as i')).rows, [{ i: 1 }]);
+        const pool = new driver.Pool({ ...config, host: 'localhost', port, ssl: { ca } });
+        opened.push(pool);
+        for (const message of ['not mine', 'nor mine']) {
+          pool.options.ssl = { ca, checkServerIdentity: () => new Error(message) };
+          await assert.rejects(pool.query('select 1'), { message });
+        }
+      }
+    });
+
+    it('pfx, whose passphrase a pool keeps when another option is changed', async () => {
+      const passphrase = 'geheim';
+      const pfx = server.authority.issue('by_certificate').pfx(passphrase);
+      const ssl = { ca: server.authority.cert, pfx, passphrase };
+      for (const driver of DRIVERS) {
+        const given = { ...server.database.config, host: 'localhost', user: 'by_certificate' };
+        const pool = new driver.Pool({ ...given, ssl });
+        opened.push(pool);
+        pool.options.application_name = 'late';
+        assert.deepEqual((await pool.query('show application_name')).rows, [
+          { application_name: 'late' },
+        ]);
       }
     });
 
