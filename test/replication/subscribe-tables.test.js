@@ -50,6 +50,8 @@ const WORK = `create procedure work(writer int, rounds int) language plpgsql as 
     end loop;
   end $$`;
 
+const IS_LONG = process.env.PG_CONDUIT_TESTS === 'long';
+
 describe('random changes', function () {
   this.timeout(120_000);
   let server;
@@ -119,8 +121,8 @@ describe('random changes', function () {
   }
 
   for (const [streaming, total] of [
-    [false, 100_000],
-    [true, 40_000],
+    [false, IS_LONG ? 100_000 : 20_000],
+    [true, IS_LONG ? 40_000 : 10_000],
   ]) {
     it(`(${total}${streaming ? ', streamed' : ''}) come out as the tables are, in spite of faults`, async () => {
       const mirror = new Mirror();

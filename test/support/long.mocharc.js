@@ -17,6 +17,7 @@ const SPECS = [
   'oracle/oracle',
   'oracle/loops',
   'oracle/tenants',
+  'replication/subscribe-tables',
 ];
 
 module.exports = {
