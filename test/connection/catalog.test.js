@@ -10,6 +10,7 @@ const { Catalog, MAX_AGE_MILLIS } = require('../../lib/connection/catalog');
 const { errorOf } = require('../support/outcomes');
 const { applicationName, until } = require('../support/outside');
 const { newPool, teach, usePools, warm } = require('../support/pools');
+const { someOf } = require('../support/property');
 const { MANY, atOnce, counted, makeKnown, untilShared } = require('../support/sync-groups');
 const { newClient } = require('../support/connect');
 
@@ -310,7 +311,7 @@ describe('The catalog of a database', function () {
       const text = 'select degrees(id) as d from plain';
       const create = `create function degrees(int) returns text language sql as 'select remember(null)'`;
       const undo = 'drop function conduit_test.degrees(int)';
-      for (const run of [
+      const ways = [
         () => pool.query(create),
         () => pool.query(`${create}; select 1`),
         () => pool.batch([create, 'select 1']),
@@ -322,7 +323,8 @@ describe('The catalog of a database', function () {
           await client.query('commit');
           client.release();
         },
-      ]) {
+      ];
+      for (const run of someOf(ways, 3)) {
         await makeKnown(pool, [text]);
         await run();
         const { syncs } = await counted(pool, () => atOnce(MANY, () => pool.query(text)));

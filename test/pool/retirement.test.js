@@ -233,14 +233,14 @@ describe('Pool', function () {
 
     it('so that a process without it ends after idleTimeoutMillis', async () => {
       const ended = await runFixture('pool-exit.js', { args: ['{"idleTimeoutMillis":200}'] });
-      const removals = 'removed\n'.repeat(ended.stdout.split('removed').length - 1);
-      assert.ok(removals.length > 0);
-      assert.deepEqual(ended, {
-        code: 0,
-        signal: null,
-        stdout: USES + removals,
-        stderr: '',
-      });
+      // On a busy machine some are idle for as long between two uses.
+      const lines = ended.stdout.split(/(?<=\n)/);
+      assert.equal(lines.at(-1), 'removed\n');
+      const uses = lines.filter((line) => line !== 'removed\n').join('');
+      assert.deepEqual(
+        { ...ended, stdout: uses },
+        { code: 0, signal: null, stdout: USES, stderr: '' },
+      );
     });
   });
 });

@@ -31,7 +31,14 @@ describe('Tests in several processes', function () {
         done();
         fs.writeFileSync('${marker}.new', String(process.pid));
         fs.renameSync('${marker}.new', '${marker}');
-        setTimeout(() => { ${late} }, 10);
+        // Mocha listens until the file is at its end.
+        const isAtEnd = () => process.listenerCount('uncaughtException') < listeners;
+        const listeners = process.listenerCount('uncaughtException');
+        const timer = setInterval(() => {
+          if (!isAtEnd()) return;
+          clearInterval(timer);
+          ${late}
+        }, 10);
       });`;
     const second = `
       const fs = require('node:fs');

@@ -10,26 +10,31 @@ const TESTS = path.join(__dirname, '..');
 const OTHER_FOLDERS = ['compat', 'consumers', 'fleet', 'install', 'long', 'types'];
 /** Those that take longest begin first: begun last they would run when all others have ended. */
 const LONGEST = [
-  'oracle/oracle',
   'connection/own-statements',
-  'project/live-page',
   'client/lifecycle',
-  'project/database',
-  'connection/sync-groups',
+  'replication/subscribe-faults',
+  'project/live-page',
   'project/bench',
-  'pool/listener',
-  'project/published',
-  'client/user-code',
+  'oracle/oracle',
   'faults/server-faults',
-  'transaction/streams',
-  'project/start',
+  'project/database',
   'connection/cancel',
-  'query/outcome',
+  'connection/migrations',
   'project/documentation',
-  'project/bench-report',
+  'pool/retirement',
+  'pool/refused',
   'client/leaks',
+  'faults/network-faults',
+  'query/outcome',
+  'connection/tls-traffic',
+  'faults/event-loop',
+  'replication/subscribe-tables',
   'project/examples',
-  'project/experiments',
+  'connection/tls-files',
+  'project/published',
+  'replication/subscribe',
+  'project/bench-report',
+  'pool/dispatch',
 ].map((name) => path.join(TESTS, `${name}.test.js`));
 
 /** @returns {string[]} */
@@ -54,5 +59,5 @@ module.exports = {
   // Somebody's own server is one for all tests, and a single file is to be debugged.
   parallel: process.env.PG_CONDUIT_DATABASE_URL === undefined && named.length !== 1,
   // More than cores: tests wait for most of their time. With six, tests of time limits were late now and then.
-  jobs: 4,
+  jobs: 5,
 };

@@ -6,6 +6,9 @@ process.env.PG_CONDUIT_TESTS = 'long';
 
 const SPECS = [
   'project/experiments',
+  'connection/own-statements',
+  'connection/tls-traffic',
+  'connection/catalog',
   'client/leaks',
   'client/lifecycle',
   'faults/network-cuts',
