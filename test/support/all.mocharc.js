@@ -26,7 +26,6 @@ const LONGEST = [
   'client/leaks',
   'faults/network-faults',
   'query/outcome',
-  'connection/tls-traffic',
   'faults/event-loop',
   'replication/subscribe-tables',
   'project/examples',

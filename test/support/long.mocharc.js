@@ -7,7 +7,6 @@ process.env.PG_CONDUIT_TESTS = 'long';
 const SPECS = [
   'project/experiments',
   'connection/own-statements',
-  'connection/tls-traffic',
   'connection/catalog',
   'client/leaks',
   'client/lifecycle',
