@@ -80,17 +80,23 @@ describe('An error of one statement', function () {
     const update = (id) => `update conduit_test.rows set n = n + 1 where id = ${id}`;
     await observer.ask('begin');
     await observer.ask(update(2));
+    // The pool is to be the last to wait, since each side looks for a deadlock once.
+    const gate = await Observer.open();
+    await gate.lock(1);
     let other;
     await failsAlone(
       pool,
       '40P01',
-      () => pool.batch([update(1), update(2)]),
-      async (pid) => {
-        await untilWaiting(pid);
+      () => pool.batch([update(1), 'select pg_advisory_xact_lock(1)', update(2)]),
+      async () => {
+        await gate.untilWaitedFor(1);
         other = observer.ask(update(1));
+        await untilWaiting(observer.client.processID);
+        await gate.unlock(1);
       },
     );
     await other;
+    await gate.close();
     await observer.ask('commit');
     assert.deepEqual(await observer.ask('select n from conduit_test.rows where id < 3'), [
       { n: 1 },
