@@ -3,22 +3,9 @@
 // One connection as users see it, in the shape of `pg`'s Client. Users make it, or get it from
 // pool.connect(); Pool makes one for each of its connections.
 
-const {
-  callApart,
-  ConnectionError,
-  copyError,
-  escapeIdentifier,
-  escapeLiteral,
-} = require('../base');
+const { callApart, copyError, escapeIdentifier, escapeLiteral } = require('../base');
 const { Catalog, Connection } = require('../connection');
-const { changeConnection, readOptions } = require('../options');
-const {
-  changesOf,
-  defineClientProperties,
-  PgConnection,
-  showQuery,
-  showReplication,
-} = require('../pg');
+const { defineClientProperties, PgConnection, showQuery, showReplication } = require('../pg');
 const { Batch, beginTraced, Cursor, traceTransaction, watch } = require('../query');
 const { TypeOverrides } = require('../rows');
 const { StatementRegistry } = require('../statements');
@@ -27,6 +14,7 @@ const { beginEarly, beginsEarly } = require('./early-begin');
 const { ClientEvents } = require('./events');
 const { findHanded } = require('./handed-query');
 const { connectOrJoin } = require('./joining-clients');
+const { Lifetime } = require('./lifetime');
 const { NamedStatements } = require('./named-statements');
 const {
   answer,
@@ -50,7 +38,6 @@ const { isSubmittable, serveSubmittable } = require('./submittable');
  */
 
 const POOL = Symbol('pool');
-const ignore = () => {};
 
 /** @type {(client: Client) => Connection} */
 let connectionOf;
@@ -71,17 +58,7 @@ class Client extends Streamable {
    */
   #defaults;
   #settings;
-  /** @type {import('../base').OptionError | undefined} why it cannot connect */
-  #refusal;
-  #hasPool;
-  /** What it was made with, until it connects. @type {any} */
-  #config;
-  #hasConnected = false;
-  #hasEnded = false;
-  /** @type {Promise<this> | undefined} the result of connect() */
-  #connected = undefined;
-  /** For a client that was to share connections, and did not. @type {Promise<void> | undefined} */
-  #left = undefined;
+  #lifetime;
   #names = new NamedStatements();
   /** @type {InstanceType<typeof PgConnection> | undefined} made when it is first read */
   #pgConnection = undefined;
@@ -102,23 +79,16 @@ class Client extends Streamable {
     super();
     /** @type {PoolSide | undefined} */
     const pool = typeof config === 'object' && config !== null ? config[POOL] : undefined;
-    this.#hasPool = pool !== undefined;
-    if (pool !== undefined) {
-      this.#settings = pool.settings;
-    } else {
-      const { settings, refusal } = readOptions(config);
-      this.#config = config;
-      this.#settings = settings;
-      this.#refusal = refusal;
-    }
+    this.#lifetime = new Lifetime(config, pool);
+    this.#settings = this.#lifetime.settings;
     this.#defaults = this.#settings;
     const registry = pool?.registry ?? new StatementRegistry(new Catalog());
-    const isIdle = () => this.#connection.inFlight === 0 && !this.#hasEnded;
+    const isIdle = () => this.#connection.inFlight === 0 && !this.#lifetime.hasEnded;
     const shownBy = (/** @type {Client} */ face) => face.#pgConnection;
     const events = new ClientEvents(this, pool, isIdle, shownBy);
     this.#events = events;
     const leased = pool?.makeConnection?.(events);
-    this.#hasConnected = leased !== undefined;
+    if (leased !== undefined) this.#lifetime.skipConnect();
     this.#connection = leased ?? new Connection(this.#settings, registry, events);
     const isWrapped = () => this.query !== plainQuery;
     this.#transactions = new TransactionGate(this, this.#connection, registry, isWrapped);
@@ -139,7 +109,7 @@ class Client extends Streamable {
     }
     const connected = this.#connect();
     const result = this.#own(connected);
-    this.#connected ??= result;
+    this.#lifetime.keep(result);
     if (callback === undefined) return result;
     callBack(connected, callback, null);
     return undefined;
@@ -164,16 +134,7 @@ class Client extends Streamable {
   }
 
   async #connect() {
-    if (this.#refusal !== undefined) throw copyError(this.#refusal);
-    if (this.#hasConnected) {
-      throw new ConnectionError('Client has already been connected. You cannot reuse a client.', {
-        hint: 'make a new one',
-      });
-    }
-    this.#hasConnected = true;
-    const changes = this.#hasPool ? undefined : changesOf(this);
-    if (changes !== undefined) changeConnection(this.#settings, this.#config, changes);
-    this.#config = undefined;
+    this.#lifetime.begin(this);
     await this.#open();
     await this.#fetchTypes();
     this.#pgConnection?.tellConnected((name) => this.#connection.parameterStatus(name));
@@ -184,7 +145,7 @@ class Client extends Streamable {
 
   async #open() {
     // Those of a pool are what others share.
-    if (this.#hasPool) await this.#connection.connect();
+    if (this.#lifetime.isOfPool) await this.#connection.connect();
     else await connectOrJoin(this.#connection, this.#settings, this.#events, this.#move);
   }
 
@@ -195,7 +156,7 @@ class Client extends Streamable {
       this.#transactions.registry = place.registry;
     },
     onLeft: (/** @type {Promise<void>} */ left) => {
-      this.#left = left;
+      this.#lifetime.left = left;
     },
   };
 
@@ -291,7 +252,8 @@ class Client extends Streamable {
 
   /** @param {Query} query */
   #refuse(query) {
-    if (this.#refusal !== undefined) return copyError(this.#refusal);
+    const { refusal } = this.#lifetime;
+    if (refusal !== undefined) return copyError(refusal);
     return this.#transactions.admit(query) ?? query.refusal ?? this.#names.claim(query);
   }
 
@@ -305,7 +267,8 @@ class Client extends Streamable {
    * @returns {Promise<T>} what the function returns
    */
   async transaction(fn, options) {
-    if (this.#refusal !== undefined) throw copyError(this.#refusal);
+    const { refusal } = this.#lifetime;
+    if (refusal !== undefined) throw copyError(refusal);
     return traceTransaction(options, () => this.#transactions.run(fn, options));
   }
 
@@ -364,7 +327,6 @@ class Client extends Streamable {
    * @returns {Promise<void> | undefined} nothing with a callback
    */
   end(callback) {
-    this.#hasEnded = true;
     const ended = this.#end(this.#settings.pipeline);
     if (typeof callback !== 'function') return this.#own(ended);
     callBackEnd(ended, callback);
@@ -372,17 +334,14 @@ class Client extends Streamable {
   }
 
   /** @param {boolean} isPatient whether what is in flight is finished */
-  async #end(isPatient) {
-    // Whoever ends it need not be told by connect(), too, if nobody listens there.
-    const connected = this.#connected?.then(ignore, ignore);
-    await (isPatient ? this.#connection.end() : this.#connection.terminate());
-    await connected;
-    await this.#left;
+  #end(isPatient) {
+    return this.#lifetime.end(() =>
+      isPatient ? this.#connection.end() : this.#connection.terminate(),
+    );
   }
 
   /** Finishes what is in flight, then closes the connection. */
   async [Symbol.asyncDispose]() {
-    this.#hasEnded = true;
     await this.#end(true);
   }
 

@@ -39,7 +39,7 @@ class Answers {
   /**
    * @param {import('./connection').Connection} connection
    * @param {import('./outbox').Outbox} outbox
-   * @param {import('./connection').Owner} owner
+   * @param {import('./native-events').Owner} owner
    */
   constructor(connection, outbox, owner) {
     this.#connection = connection;

@@ -21,22 +21,7 @@ const { Unwanted } = require('./unwanted');
 /**
  * @typedef {import('../query').Query} Query
  * @typedef {import('../query').Batch} Batch
- *
- * What a connection reports to the object that made it.
- * @typedef {object} Owner
- * @property {(error: Error) => void} onLost the connection was lost unexpectedly; its queries have
- *   been rejected
- * @property {() => void} onClosed after onLost, or after end()
- * @property {(fields: Readonly<Record<string, string>>) => void} onNotice
- * @property {(message: { processId: number, channel: string, payload: string }) => void}
- *   onNotification
- * @property {(work: Query | Batch) => boolean} [onUnsent] takes over work that another connection
- *   may send
- * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
- * @property {() => void} [onReadOnly] the server refused a write; runs in the middle of a delivery
- *
- * Gets what a connection that is never made was given, and whether that would have kept the process alive.
- * @typedef {(works: (Query | Batch)[], isLoopRef: boolean) => void} MoveOut
+ * @typedef {import('./native-events').Owner} Owner
  */
 
 class Connection {
@@ -154,7 +139,7 @@ class Connection {
   /**
    * In the place of connect(), for a client that is to share the connections of others.
    * @param {Promise<boolean>} proof that they are there, and whether it may
-   * @param {MoveOut} moveOut is called if it may; this connection is closed then, without a word
+   * @param {import('./joining').MoveOut} moveOut is called if it may; this connection is closed then, without a word
    * @returns {Promise<void>}
    */
   join(proof, moveOut) {
@@ -212,10 +197,7 @@ class Connection {
     callback();
   }
 
-  /**
-   * Sends a text of several statements by the simple protocol.
-   * @param {Query} query
-   */
+  /** Sends a text of several statements by the simple protocol. @param {Query} query */
   submitSimple(query) {
     const nul = findUnsendable(query.text, []);
     if (nul !== undefined) {

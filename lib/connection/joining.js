@@ -6,6 +6,11 @@
 const { CallSite, Deferred, TimeLimit } = require('../base');
 const { expiredError } = require('./errors');
 
+/**
+ * Gets what a connection that is never made was given, and whether that would have kept the process alive.
+ * @typedef {(works: (import('../query').Query | import('../query').Batch)[], isLoopRef: boolean) => void} MoveOut
+ */
+
 class Joining {
   /** @type {Deferred<boolean>} */
   #outcome = new Deferred(new CallSite());

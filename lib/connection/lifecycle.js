@@ -43,7 +43,7 @@ class Lifecycle {
    * @param {import('./connection').Connection} connection
    * @param {import('../native').NativeConnection} native
    * @param {import('./outbox').Outbox} outbox
-   * @param {import('./connection').Owner} owner
+   * @param {import('./native-events').Owner} owner
    * @param {import('../options').Settings} settings
    */
   constructor(connection, native, outbox, owner, settings) {
@@ -104,7 +104,7 @@ class Lifecycle {
   /**
    * Waits until its client may share the connections of others, and gives its place up; else it connects.
    * @param {Promise<boolean>} proof
-   * @param {import('./connection').MoveOut} moveOut
+   * @param {import('./joining').MoveOut} moveOut
    * @returns {Promise<void>}
    */
   async join(proof, moveOut) {
@@ -124,7 +124,7 @@ class Lifecycle {
     else await this.connect();
   }
 
-  /** @param {import('./connection').MoveOut} moveOut */
+  /** @param {import('./joining').MoveOut} moveOut */
   #vacate(moveOut) {
     this.#state = 'closed';
     this.#native.close();

@@ -5,7 +5,24 @@
 
 const { DatabaseError, isFatal } = require('../base');
 
-/** @typedef {import('../native').ConnectionEvents} ConnectionEvents */
+/**
+ * @typedef {import('../native').ConnectionEvents} ConnectionEvents
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../query').Batch} Batch
+ *
+ * What a connection reports to the object that made it.
+ * @typedef {object} Owner
+ * @property {(error: Error) => void} onLost the connection was lost unexpectedly; its queries have
+ *   been rejected
+ * @property {() => void} onClosed after onLost, or after end()
+ * @property {(fields: Readonly<Record<string, string>>) => void} onNotice
+ * @property {(message: { processId: number, channel: string, payload: string }) => void}
+ *   onNotification
+ * @property {(work: Query | Batch) => boolean} [onUnsent] takes over work that another connection
+ *   may send
+ * @property {() => void} onSettled a query has been settled; runs in the middle of a delivery
+ * @property {() => void} [onReadOnly] the server refused a write; runs in the middle of a delivery
+ */
 
 /** @implements {ConnectionEvents} */
 class NativeEvents {
@@ -16,7 +33,7 @@ class NativeEvents {
   /**
    * @param {import('./connection').Connection} connection
    * @param {import('./lifecycle').Lifecycle} lifecycle
-   * @param {import('./connection').Owner} owner
+   * @param {Owner} owner
    */
   constructor(connection, lifecycle, owner) {
     this.id = connection.id;

@@ -10,7 +10,7 @@ const { afterDelivery, lock } = require('../base');
 const { Client, plainQuery } = require('../client');
 const { isWorthWaiting } = require('../connection');
 const { isTimeout } = require('../query');
-const { activityOf, hasTransaction, unfinishedOf } = require('./activity');
+const { Activity } = require('./activity');
 const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
 const { Lender } = require('./lender');
@@ -35,6 +35,8 @@ const { WaitingRoom } = require('./waiting-room');
  */
 
 class Dispatcher {
+  /** @type {Activity} */
+  activity;
   /** @type {Lender} */
   lender;
   #settings;
@@ -78,40 +80,12 @@ class Dispatcher {
     this.#waiting = new WaitingRoom(settings, this.#connections, (item) => this.#onLeft(item));
     this.#queries = this.#waiting.queries;
     this.#borrowers = this.#waiting.borrowers;
+    this.activity = new Activity(this.#connections, this.#waiting);
     this.lender = new Lender(settings, this.#connections, this.#balancer, this.#waiting, {
       hasSetUp: owner.hasSetUp,
       enqueue: (line, borrower) => this.#enqueue(line, borrower),
       pump: () => this.#pump(),
     });
-  }
-
-  get totalCount() {
-    return this.#connections.members.size;
-  }
-
-  get idleCount() {
-    return this.#connections.shared.filter((member) => member.isIdle).length;
-  }
-
-  /** Of those whose turn has not come, too. */
-  get waitingCount() {
-    return this.#waiting.length;
-  }
-
-  /** @returns {Client[]} */
-  get clients() {
-    return [...this.#connections.members].map(({ client }) => client);
-  }
-
-  /** @returns {Client[]} */
-  get idleClients() {
-    return this.#connections.shared.filter(({ isIdle }) => isIdle).map(({ client }) => client);
-  }
-
-  /** Connections that have outlived maxLifetimeSeconds, and are not closed yet. */
-  get expiredCount() {
-    const now = performance.now();
-    return [...this.#connections.members].filter((member) => member.hasOutlived(now)).length;
   }
 
   get isEnding() {
@@ -127,30 +101,6 @@ class Dispatcher {
   /** Whether reads of borrowers may go to any connection. An open one shows that the server is there. */
   get mayMultiplex() {
     return this.#sameServer.isCertain && !this.#owner.hasSetUp();
-  }
-
-  /** Whether a borrower may be in a transaction, and hold locks in it. */
-  get hasTransaction() {
-    return hasTransaction(this.#connections);
-  }
-
-  stats() {
-    return this.#connections.report({
-      totalCount: this.totalCount,
-      idleCount: this.idleCount,
-      waitingCount: this.waitingCount,
-    });
-  }
-
-  /** @returns {import('./leak-warning').Activity} */
-  get activity() {
-    const isIdle = this.waitingCount === 0 && this.idleCount === this.totalCount;
-    return { ...activityOf(this.#connections), isIdle };
-  }
-
-  /** What its end has to wait for. */
-  get unfinished() {
-    return { ...unfinishedOf(this.#connections), waiting: this.waitingCount };
   }
 
   // --- Queries ------------------------------------------------------------------
@@ -364,7 +314,7 @@ class Dispatcher {
   #warnOfRefusal(error) {
     if (this.#settings.connectionTimeoutMillis > 0) return;
     this.#refusals.tell(error, this.#waiting.oldestSince, {
-      waiting: this.waitingCount,
+      waiting: this.#waiting.length,
       connected: this.#connections.connectedCount,
       max: this.#settings.max,
     });
@@ -410,7 +360,7 @@ class Dispatcher {
   }
 
   #finish() {
-    if (this.waitingCount > 0 || this.#owner.hasFloating()) return;
+    if (this.#waiting.length > 0 || this.#owner.hasFloating()) return;
     this.#connections.close();
     const { members, left } = this.#connections;
     if (members.size + left.size === 0) this.#whenEnded?.();

@@ -5,14 +5,15 @@
 // gets a connection alone, until it is released, or a transaction is proved to have left nothing in the session (pin.js).
 // Made by leases.js.
 
-const { ConnectionError, DatabaseError } = require('../base');
+const { ConnectionError } = require('../base');
 const { eventsOf } = require('../client');
 const { Profile } = require('../statements');
-const { Pin } = require('./pin');
+const { canceledError, Float } = require('./float');
 const { answerSettings } = require('./known-settings');
 const { LastValues } = require('./last-values');
+const { LeaseFace } = require('./lease-face');
 const { LeaseSession } = require('./lease-session');
-const { Borrower } = require('./ranking');
+const { Pin } = require('./pin');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -20,14 +21,7 @@ const { Borrower } = require('./ranking');
  * @typedef {import('./member').Member} Member
  */
 
-const CANCELED = {
-  S: 'ERROR',
-  V: 'ERROR',
-  C: '57014',
-  M: 'canceling statement due to user request',
-};
-
-class LeaseConnection extends Borrower {
+class LeaseConnection extends LeaseFace {
   session = new LeaseSession(this);
   /** Set while it has a connection alone. @type {Pin | undefined} */
   #pin = undefined;
@@ -36,10 +30,7 @@ class LeaseConnection extends Borrower {
   #leases;
   /** @type {import('../client').ClientEvents} of its client */
   #events;
-  /** The statement that floats now; never two, since they might overtake each other. @type {Query | undefined} */
-  floating = undefined;
-  /** Resolves when the server is done with the write that floats, but was given up. @type {Promise<void> | undefined} */
-  #givenUp = undefined;
+  #float = new Float();
   /** Statements that wait for the one in flight, or for a connection. @type {(Query | Batch)[]} */
   #waiting = [];
   #isPinning = false;
@@ -60,28 +51,25 @@ class LeaseConnection extends Borrower {
    * @param {import('../client').ClientEvents} events
    */
   constructor(leases, events) {
-    super();
+    super(leases);
     this.#leases = leases;
     this.#events = events;
   }
 
-  /** Whose connection it is pinned to. @returns {Member | undefined} */
+  /** @override @returns {Member | undefined} */
   get member() {
     return this.#pin?.member;
   }
 
   // --- What a client asks of its connection ---------------------------------------
 
+  /** The statement that floats now. */
+  get floating() {
+    return this.#float.query;
+  }
+
   get state() {
     return this.member?.connection.state ?? this.#state;
-  }
-
-  get hasFailed() {
-    return this.member?.connection.hasFailed ?? false;
-  }
-
-  get isEncrypted() {
-    return (this.member ?? this.#leases.anyMember)?.connection.isEncrypted ?? false;
   }
 
   get inFlight() {
@@ -101,11 +89,6 @@ class LeaseConnection extends Borrower {
     return this.member?.connection.processID ?? 0;
   }
 
-  /** @param {string} name */
-  parameterStatus(name) {
-    return (this.member ?? this.#leases.anyMember)?.connection.parameterStatus(name) ?? null;
-  }
-
   /** @param {boolean} ref */
   setLoopRef(ref) {
     this.#isLoopRef = ref;
@@ -116,7 +99,7 @@ class LeaseConnection extends Borrower {
   submit(query) {
     if (!this.#pass(query)) return;
     const isNext = this.floating === undefined && !this.isWaiting;
-    if (isNext && this.#leases.mayFloat(query, this.#events)) this.#float(query);
+    if (isNext && this.#leases.mayFloat(query, this.#events)) this.#sendFloating(query);
     else if (!isNext || !this.#make(query)) this.#wait(query);
   }
 
@@ -152,25 +135,16 @@ class LeaseConnection extends Borrower {
       // The pool does not take that away from whoever has it.
       this.member.connection.abort(work, reason);
     } else {
-      if (work === this.floating && !work.isSettled) this.#giveUp(this.floating);
+      if (work === this.floating) this.#float.giveUp();
       this.#leases.abort(work, reason);
     }
-  }
-
-  /** A write that was sent may still be done: what the client sends next must not overtake it. @param {Query} query */
-  #giveUp({ info, connection }) {
-    if (!info.isWrite || connection === undefined) return;
-    // Behind it in the pipeline; a connection that its pool has left takes nothing more.
-    const done = connection.state === 'ready' ? connection.ask('') : connection.whenQuiet();
-    this.#givenUp = done.then(ignore, ignore);
   }
 
   /** Cancels what runs now. @returns {Promise<void>} */
   async cancel() {
     // The signal would hit neighbours.
     if (this.floating !== undefined) {
-      const error = /** @type {any} */ (new DatabaseError(CANCELED));
-      this.abort(this.floating, error);
+      this.abort(this.floating, /** @type {any} */ (canceledError()));
     }
     await this.member?.connection.cancel();
   }
@@ -199,15 +173,6 @@ class LeaseConnection extends Borrower {
   cut(reason) {
     if (this.member === undefined) this.destroy();
     else this.member.connection.cut(reason);
-  }
-
-  /** @param {boolean} enable @param {number} idleSeconds */
-  setKeepAlive(enable, idleSeconds) {
-    this.member?.connection.setKeepAlive(enable, idleSeconds);
-  }
-
-  get serverAddress() {
-    return (this.member ?? this.#leases.anyMember)?.connection.serverAddress ?? '';
   }
 
   /** Resolves when nothing of its client is in flight. */
@@ -254,21 +219,15 @@ class LeaseConnection extends Borrower {
   }
 
   /** @param {Query} query */
-  #float(query) {
-    this.floating = query;
+  #sendFloating(query) {
     query.profile = this.#profile;
     // It may be anywhere.
     if (query.info.mayAdvance) this.#lastValues.leaveAt();
-    query.onceSettled(() => {
-      if (this.#givenUp === undefined) this.#onFloated();
-      else this.#givenUp.then(() => this.#onFloated());
-    });
+    this.#float.begin(query, () => this.#onFloated());
     this.#leases.float(query);
   }
 
   #onFloated() {
-    this.floating = undefined;
-    this.#givenUp = undefined;
     this.#events.onSettled();
     if (this.isWaiting) this.#askForPin();
     else this.#tellServed();
@@ -431,8 +390,6 @@ class LeaseConnection extends Borrower {
     this.#events.onClosed();
   }
 }
-
-function ignore() {}
 
 function closedError() {
   return new ConnectionError('Client was closed and is not queryable');

@@ -199,7 +199,7 @@ class Leases {
    * @param {import('../statements').CatalogNames} names
    */
   #mayFloatWrite(info, names) {
-    if (!info.writesPlain(names) || this.#dispatcher.hasTransaction) return false;
+    if (!info.writesPlain(names) || this.#dispatcher.activity.hasTransaction) return false;
     return !this.areSequencesAsked || !info.mayCallNextval(names);
   }
 

@@ -68,13 +68,13 @@ function definePoolProperties(prototype, insideOf) {
   const getters = {
     options: ({ options }) => options,
     ended: ({ hasEnded }) => hasEnded,
-    expiredCount: ({ dispatcher }) => dispatcher.expiredCount,
+    expiredCount: ({ dispatcher }) => dispatcher.activity.expiredCount,
     log: ({ settings }) => settings.log ?? noLog,
     Client: ({ Client }) => Client,
     Promise: ({ settings }) => settings.Promise ?? Promise,
-    _clients: ({ dispatcher }) => dispatcher.clients,
-    _idle: ({ dispatcher }) => dispatcher.idleClients.map((client) => ({ client })),
-    _pendingQueue: ({ dispatcher }) => Array.from({ length: dispatcher.waitingCount }),
+    _clients: ({ dispatcher }) => dispatcher.activity.clients,
+    _idle: ({ dispatcher }) => dispatcher.activity.idleClients.map((client) => ({ client })),
+    _pendingQueue: ({ dispatcher }) => Array.from({ length: dispatcher.activity.waitingCount }),
   };
   for (const [name, get] of Object.entries(getters)) {
     Object.defineProperty(prototype, name, {

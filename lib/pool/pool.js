@@ -166,17 +166,17 @@ class Pool extends Streamable {
 
   /** Connections, those that are being opened included. */
   get totalCount() {
-    return this.#dispatcher.totalCount;
+    return this.#dispatcher.activity.totalCount;
   }
 
   /** Connections with nothing in flight that are not lent. */
   get idleCount() {
-    return this.#dispatcher.idleCount;
+    return this.#dispatcher.activity.idleCount;
   }
 
   /** Queries and borrowers that wait for a connection. */
   get waitingCount() {
-    return this.#dispatcher.waitingCount;
+    return this.#dispatcher.activity.waitingCount;
   }
 
   get ending() {
@@ -185,7 +185,7 @@ class Pool extends Streamable {
 
   /** Counts since the pool was made, and the state of each connection. */
   stats() {
-    return { ...this.#dispatcher.stats(), leases: this.#leases.counts };
+    return { ...this.#dispatcher.activity.stats(), leases: this.#leases.counts };
   }
 
   /** @param {Error} error @param {Client} client */
@@ -296,7 +296,7 @@ class Pool extends Streamable {
 
   /** A pool that listens is not idle: it waits for notifications. */
   #look() {
-    const { activity } = this.#dispatcher;
+    const activity = this.#dispatcher.activity.look();
     const isWaiting = this.#listener.isListening || this.#subscriptions.count > 0;
     const isIdle = activity.isIdle && this.#leases.count === 0 && !isWaiting;
     return { ...activity, isIdle };
@@ -374,7 +374,7 @@ class Pool extends Streamable {
     this.#idleWatch?.stop();
     const { leakWarningMillis } = this.#settings;
     const stopWatching = watchEnd(leakWarningMillis, () => {
-      const { borrowed, ...others } = this.#dispatcher.unfinished;
+      const { borrowed, ...others } = this.#dispatcher.activity.unfinished;
       return { ...others, borrowed: borrowed + this.#leases.counts.floating };
     });
     try {

@@ -62,7 +62,7 @@ class SharedClients {
     /** @returns {number} */
     const beside = () => this.#leases.besideCount;
     /** @returns {number} */
-    const open = () => this.#dispatcher.totalCount;
+    const open = () => this.#dispatcher.activity.totalCount;
     /** @type {import('./connections').Limits} */
     const limits = {
       comeBack: false,
@@ -119,7 +119,7 @@ class SharedClients {
     this.updateLoopRef();
     this.#dispatcher.shrink();
     // If it fails, the next statement tells why.
-    if (this.#dispatcher.totalCount === 0) this.#dispatcher.open();
+    if (this.#dispatcher.activity.totalCount === 0) this.#dispatcher.open();
   }
 
   /** A pinned client is about to close its connection: opens another if that is the last, and others go on. */
@@ -127,7 +127,7 @@ class SharedClients {
     // All of them may be ended in one call.
     await null;
     const areOthers = [...this.#places].some(({ isEnding }) => !isEnding);
-    if (areOthers && this.#dispatcher.totalCount === 1) await this.#dispatcher.open();
+    if (areOthers && this.#dispatcher.activity.totalCount === 1) await this.#dispatcher.open();
   }
 
   /** @param {Client} client whose connection was lost or closed */
@@ -161,13 +161,13 @@ class SharedClients {
   }
 
   get #isProved() {
-    const { activity } = this.#dispatcher;
-    return activity.open > 0 && performance.now() - this.#provedAt < FRESH_MILLIS;
+    const { open } = this.#dispatcher.activity.look();
+    return open > 0 && performance.now() - this.#provedAt < FRESH_MILLIS;
   }
 
   async #prove() {
     try {
-      const [idle] = this.#dispatcher.idleClients;
+      const [idle] = this.#dispatcher.activity.idleClients;
       if (idle !== undefined && (await within(PATIENCE_MILLIS, answers(idle)))) {
         this.#onProved();
         return;
@@ -191,7 +191,7 @@ class SharedClients {
     if (isRef === this.#isLoopRef) return;
     this.#isLoopRef = isRef;
     for (const lease of leases) lease.showLoopRef(isRef);
-    for (const client of this.#dispatcher.clients) connectionOf(client).setLoopRef(isRef);
+    for (const client of this.#dispatcher.activity.clients) connectionOf(client).setLoopRef(isRef);
   }
 
   /** @param {Client} client of a connection that was opened */

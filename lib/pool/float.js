@@ -1,0 +1,54 @@
+'use strict';
+
+// The statement of a lease that floats: it is in flight somewhere among the queries of the pool. Never two at a time,
+// since they might overtake each other. Owned by lease-connection.js.
+
+const { DatabaseError } = require('../base');
+
+/** @typedef {import('../query').Query} Query */
+
+class Float {
+  /** @type {Query | undefined} */
+  query = undefined;
+  /** Resolves when the server is done with the write that was given up. @type {Promise<void> | undefined} */
+  #givenUp = undefined;
+
+  /** @param {Query} query @param {() => void} onDone nothing that the client sends can overtake it any more */
+  begin(query, onDone) {
+    this.query = query;
+    const done = () => {
+      this.query = undefined;
+      this.#givenUp = undefined;
+      onDone();
+    };
+    query.onceSettled(() => {
+      if (this.#givenUp === undefined) done();
+      else this.#givenUp.then(done);
+    });
+  }
+
+  /** Its caller waits no longer. A write that was sent may still be done: what the client sends next must not overtake it. */
+  giveUp() {
+    const { query } = this;
+    if (query === undefined || query.isSettled) return;
+    const { info, connection } = query;
+    if (!info.isWrite || connection === undefined) return;
+    // Behind it in the pipeline; a connection that its pool has left takes nothing more.
+    const done = connection.state === 'ready' ? connection.ask('') : connection.whenQuiet();
+    this.#givenUp = done.then(ignore, ignore);
+  }
+}
+
+function ignore() {}
+
+/** What the server would say: its signal would hit neighbours. */
+function canceledError() {
+  return new DatabaseError({
+    S: 'ERROR',
+    V: 'ERROR',
+    C: '57014',
+    M: 'canceling statement due to user request',
+  });
+}
+
+module.exports = { canceledError, Float };
