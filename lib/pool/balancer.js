@@ -59,9 +59,9 @@ class Balancer {
     const now = performance.now();
     const { members, shared } = this.#connections;
     // Whoever has one alone may hold locks that what is in flight waits for, and may wait for this query.
-    const mayJoin = members.size === shared.length && isTiny(work);
+    const mayJoin = this.#spreadMillis > 0 && members.size === shared.length && isTiny(work);
     if (mayJoin && this.#last !== undefined && this.#isHandy(this.#last, now)) return this.#last;
-    const { idle, busy, inFlight } = this.#survey(now);
+    const { idle, busy, inFlight } = this.#survey(now, mayJoin);
     const isWorthWaking =
       busy === undefined ||
       !mayJoin ||
@@ -94,8 +94,8 @@ class Balancer {
     );
   }
 
-  /** @param {number} now performance.now() */
-  #survey(now) {
+  /** @param {number} now performance.now() @param {boolean} mayJoin else an idle one is all that is looked for */
+  #survey(now, mayJoin) {
     /** @type {Member | undefined} */
     let idle;
     /** The one that will be done first. @type {Member | undefined} */
@@ -110,7 +110,7 @@ class Balancer {
       if (member.state !== 'shared' || member.isSpent) continue;
       if (load.inFlight === 0) {
         idle ??= member;
-        if (this.#spreadMillis === 0) break;
+        if (!mayJoin) break;
         continue;
       }
       inFlight += load.inFlight;
