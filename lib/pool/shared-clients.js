@@ -4,7 +4,7 @@
 // connections of one group, which nobody sees. There are never more connections than clients, so that whoever needs
 // one alone gets it, as with `pg`. The last client that ends closes them. Installed in lib/client by index.js.
 
-const { ConnectionError, copyError } = require('../base');
+const { ConnectionError, copyError, DatabaseError } = require('../base');
 const { connectionOf } = require('../client');
 const { Catalog } = require('../connection');
 const { readShared } = require('../options');
@@ -32,6 +32,17 @@ const LOOK_MILLIS = 250;
 /** For so long clients of equal settings connect by themselves, if the server is none that may be shared. */
 const UNFIT_MILLIS = 60_000;
 
+/**
+ * What ALTER ROLE ... SET and ALTER DATABASE ... SET have set for new sessions of this role and database (PostgreSQL
+ * documentation, "pg_db_role_setting"). In text, so that parsers do not matter; '' if there is nothing.
+ */
+const SETTINGS_OF_NEW_SESSIONS = `
+  select coalesce(pg_catalog.string_agg(s::pg_catalog.text, ' ' order by s.setdatabase, s.setrole), '')
+  from pg_catalog.pg_db_role_setting s
+  where s.setdatabase in
+      (0, (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database()))
+    and s.setrole in (0, (select oid from pg_catalog.pg_roles where rolname = session_user))`;
+
 /** By the key of their settings. @type {Map<string, SharedClients>} */
 const groups = new Map();
 /** Until when clients are not to share (performance.now()), by the key of their settings. @type {Map<string, number>} */
@@ -47,6 +58,12 @@ class SharedClients {
   #places = new Set();
   /** When the server was last seen to be there, and the login good (performance.now()). */
   #provedAt = -Infinity;
+  /** In which epoch of the schema that was: ALTER ROLE and ALTER DATABASE begin another one. */
+  #provedEpoch = 0;
+  /** What new sessions began with when the first one was opened. @type {Promise<string | undefined> | undefined} */
+  #newSessions = undefined;
+  /** New sessions begin otherwise: whoever connects from now on shares others. */
+  #isOutdated = false;
   /** @type {Promise<void> | undefined} */
   #proof = undefined;
   /** @type {Error | undefined} */
@@ -145,6 +162,7 @@ class SharedClients {
       this.#proof ??= this.#prove();
       await this.#proof.catch((error) => this.#fail(error));
     }
+    if (this.#isOutdated) return false;
     // Before it matters; and first statements are not to find the connection busy with it.
     if (this.#leases.mayMultiplex) await within(LOOK_MILLIS, this.#leases.whenLearned());
     // It may have shown that a pooler is between.
@@ -162,18 +180,22 @@ class SharedClients {
 
   get #isProved() {
     const { open } = this.#dispatcher.activity.look();
-    return open > 0 && performance.now() - this.#provedAt < FRESH_MILLIS;
+    const isFresh = performance.now() - this.#provedAt < FRESH_MILLIS;
+    return open > 0 && isFresh && this.#provedEpoch === this.#leases.registry.schemaEpoch;
   }
 
   async #prove() {
     try {
       const [idle] = this.#dispatcher.activity.idleClients;
-      if (idle !== undefined && (await within(PATIENCE_MILLIS, answers(idle)))) {
+      const found = idle && (await within(PATIENCE_MILLIS, askForNewSessions(idle)));
+      if (found !== undefined) {
         this.#onProved();
+        this.#compare(found, await this.#newSessions);
         return;
       }
       const failure = await this.#dispatcher.open();
       if (failure !== undefined) throw failure;
+      await this.#newSessions;
     } finally {
       this.#proof = undefined;
     }
@@ -181,6 +203,19 @@ class SharedClients {
 
   #onProved() {
     this.#provedAt = performance.now();
+    this.#provedEpoch = this.#leases.registry.schemaEpoch;
+  }
+
+  /**
+   * Its connections are as sessions were when they were opened; with `pg` a new client has a new one.
+   * @param {string} now
+   * @param {string | undefined} first
+   */
+  #compare(now, first) {
+    if (first === undefined) this.#newSessions = Promise.resolve(now);
+    if (first === undefined || first === now) return;
+    this.#isOutdated = true;
+    if (groups.get(this.#key) === this) groups.delete(this.#key);
   }
 
   // --- Whether the process stays alive ------------------------------------------
@@ -198,6 +233,7 @@ class SharedClients {
   #onOpened(client) {
     this.#onProved();
     if (!this.#isLoopRef) connectionOf(client).setLoopRef(false);
+    this.#newSessions ??= askForNewSessions(client);
   }
 }
 
@@ -220,13 +256,17 @@ async function within(millis, promise) {
   }
 }
 
-/** @param {Client} client of an idle connection @returns {Promise<boolean>} whether its server answers */
-function answers(client) {
+/**
+ * @param {Client} client of a connection that nobody else has now
+ * @returns {Promise<string | undefined>} what new sessions begin with; undefined: its server does not answer
+ */
+function askForNewSessions(client) {
   return connectionOf(client)
-    .ask('')
+    .ask(SETTINGS_OF_NEW_SESSIONS)
     .then(
-      () => true,
-      () => false,
+      ({ rows }) => String(Object.values(rows[0])[0]),
+      // Not every server that speaks the protocol has this.
+      (error) => (error instanceof DatabaseError ? '' : undefined),
     );
 }
 

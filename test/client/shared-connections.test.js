@@ -147,6 +147,32 @@ describe('Clients without a pool that share connections', function () {
       assert.equal(await count(name), 1);
     });
 
+    // With `pg` each client has a new session.
+    for (const [who, wait] of [
+      ['one of them', 0],
+      ['somebody else a while ago', 1100],
+    ]) {
+      it(`gives a session as it begins now, once ${who} has changed that with ALTER ROLE`, async () => {
+        const limitOf = async (client) => (await client.query('show lock_timeout')).rows[0];
+        const [one] = await connectAll(2);
+        const other = wait === 0 ? one : observer.client;
+        try {
+          await other.query("alter role current_user set lock_timeout = '77s'");
+          await delay(wait);
+          const after = await connectAll(3);
+          assert.deepEqual(
+            await Promise.all(after.map(limitOf)),
+            ['77s', '77s', '77s'].map((time) => ({ lock_timeout: time })),
+          );
+          // They share with one another.
+          const { name: anew } = await shareReads(MANY);
+          assert.ok((await count(anew)) < MANY);
+        } finally {
+          await observer.ask('alter role current_user reset lock_timeout');
+        }
+      });
+    }
+
     it('rejects as that of a client alone, all of them', async () => {
       const CASES = {
         'no server': async () => ({ host: '127.0.0.1', port: await deadPort() }),
