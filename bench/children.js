@@ -5,7 +5,7 @@
 
 const { fork } = require('node:child_process');
 const path = require('node:path');
-const { PROGRAMS } = require('./c');
+const { PROGRAMS } = require('./programs');
 
 /**
  * @typedef {import('./child').Job} Job
@@ -93,8 +93,8 @@ function limitOf({ firstWarmupMillis, measureMillis }) {
 
 /** @param {Job} job */
 function withoutPassword(job) {
-  const { connectionString, config } = job.target;
-  return { ...job, target: { connectionString, config: { ...config, password: undefined } } };
+  const { connectionString, config, tls } = job.target;
+  return { ...job, target: { connectionString, config: { ...config, password: undefined }, tls } };
 }
 
 /**

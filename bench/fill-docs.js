@@ -1,11 +1,12 @@
 'use strict';
 
 // `npm run docs:figures [-- FILE...]`: puts what was measured into the tables of the documentation, those of the files or
-// of the last runs. What a table is made of is said by experiments/fill-docs.js, factors.js and tool-factors.js.
+// of the last runs. What a table is made of is said by experiments/fill-docs.js, factors.js, callers.js and tool-factors.js.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { PAGES: OF_EXPERIMENTS, fill } = require('./experiments/fill-docs');
+const { fillCallers } = require('./callers');
 const { fillFactors } = require('./factors');
 const { latestFiles, readFigures } = require('./figures');
 const { fillToolFactors } = require('./tool-factors');
@@ -25,7 +26,7 @@ function main() {
   const files = process.argv.slice(2);
   const all = (files.length > 0 ? files : latestFiles()).flatMap(readFigures);
   rewrite(OF_EXPERIMENTS, (text) => fill(text, all));
-  rewrite(OF_DRIVERS, (text) => fillFactors(text, all));
+  rewrite(OF_DRIVERS, (text) => fillCallers(fillFactors(text, all), all));
   rewrite(OF_TOOLS, (text) => fillToolFactors(text, all));
 }
 

@@ -7,6 +7,7 @@
 //   …
 //   <!-- end of tools -->
 
+const { isOver } = require('./choices');
 const { OURS } = require('./drivers');
 const { describe, formatLines, formatPart, formatTimes, versionOf } = require('./factors');
 const { getTool } = require('./tools');
@@ -71,7 +72,7 @@ function fillToolFactors(page, all) {
     const cases = CASES.filter((one) => one.place === place);
     if (cases.length === 0) throw new Error(`There is no place ${place}: ${PLACES.join(', ')}`);
     const figures = all.find(
-      (one) => one.ours === OURS && cases.every(({ name }) => find(one, OURS, name)),
+      (one) => one.ours === OURS && isOver(one) && cases.every(({ name }) => find(one, OURS, name)),
     );
     if (!figures) return whole;
     const words =

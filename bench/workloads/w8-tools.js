@@ -129,8 +129,8 @@ module.exports = {
   unit: 'operation',
   drivers: [OURS, 'pg'],
   script: path.join(__dirname, '..', 'tools', 'child.js'),
-  // What the tools do with TLS by default differs.
-  env: { PGSSLMODE: 'disable' },
+  // What the tools do with TLS by default differs, and some do not pass on who has signed the certificate.
+  envFor: ({ tls }) => ({ PGSSLMODE: tls ? 'no-verify' : 'disable' }),
   patienceMillis: PATIENCE_MILLIS,
   setUp: openPlaces,
   cases: TOOL_NAMES.flatMap((tool) => ALL.map(({ place, shape }) => newCase(tool, place, shape))),
