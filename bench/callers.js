@@ -70,7 +70,7 @@ function fillCallers(page, all) {
       (one) => one.ours === OURS && isOver(one) && cases.every(({ name }) => find(one, OURS, name)),
     );
     if (!figures) return whole;
-    const words = `Queries per second, and in parentheses the client's CPU of a query in µs. ${describe(figures)}`;
+    const words = `Queries per second, and in parentheses the client's CPU of a query in µs. ${describe(figures, WORKLOAD)}`;
     return `${start}\n${formatTable(figures, cases)}\n${words}\n<!-- end of callers -->`;
   });
 }

@@ -139,9 +139,12 @@ function formatLines([head, ...rows]) {
     .join('');
 }
 
-/** @param {Figures} figures */
-function describe({ command, machine }) {
-  const { rounds, node, server, cpu } = machine;
+/** @param {Figures} figures @param {string} [workload] that is measured in fewer rounds than the others */
+function describe({ command, machine, results }, workload) {
+  const { node, server, cpu } = machine;
+  const own = results.filter((result) => result.workload === workload);
+  const rounds =
+    Math.max(...own.map(({ measurements = [] }) => measurements.length), 0) || machine.rounds;
   return (
     `Measured by \`${command}\`: ${rounds === 1 ? 'one round' : `medians of ${rounds} rounds`}, each driver alone in its own process; ` +
     `Node.js ${node}, PostgreSQL ${server}, ${cpu} cores shared with the server.\n`

@@ -77,7 +77,7 @@ function fillToolFactors(page, all) {
     if (!figures) return whole;
     const words =
       `Operations per second, as a multiple of those with \`pg\` ${versionOf(figures, OTHER)}, and in parentheses the client CPU of one, as a ` +
-      `part of that with \`pg\`. ${describe(figures)}`;
+      `part of that with \`pg\`. ${describe(figures, WORKLOAD)}`;
     return `${start}\n${formatTable(figures, cases)}\n${words}\n<!-- end of tools -->`;
   });
 }

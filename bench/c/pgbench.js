@@ -91,8 +91,8 @@ async function run(one, { target, timing }, signal) {
   try {
     const first = await runQueries(FIRST_RUN);
     const seconds = Math.max(MIN_MILLIS, timing.measureMillis) / 1000;
-    const extend = (/** @type {typeof first} */ run) =>
-      runQueries(first.operations + (seconds * run.operations) / run.seconds);
+    const extend = (/** @type {typeof first} */ { operations, seconds: took }) =>
+      runQueries(first.operations + (seconds * operations) / took);
     let second = await extend(first);
     // Few queries tell little of the rate of many.
     if (second.seconds < seconds / 2) second = await extend(second);

@@ -11,6 +11,8 @@ const { TOOL_NAMES } = require('../tools');
 const { ROUND_TRIP_MILLIS, openPlaces } = require('../tools/places');
 
 const CALLERS = 200;
+/** It takes long, and the factors are large. */
+const MOST_ROUNDS = 3;
 /** Loading a tool, opening its connections, and the last round of as many callers as wait for the slowest. */
 const PATIENCE_MILLIS = 20_000;
 
@@ -95,6 +97,7 @@ function newCase(tool, place, { name, callers, run }) {
     shape,
     max: 1,
     once: true,
+    mostRounds: MOST_ROUNDS,
     full: callers === 1 || place === 'near',
     unitsPerOperation: 1,
     run() {

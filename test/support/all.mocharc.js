@@ -27,6 +27,7 @@ const LONGEST = [
   'query/outcome',
   'project/documentation',
   'project/bench-report',
+  'project/bench-network',
   'client/leaks',
   'project/examples',
   'project/experiments',

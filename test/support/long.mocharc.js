@@ -6,6 +6,7 @@ process.env.PG_CONDUIT_TESTS = 'long';
 
 const SPECS = [
   'project/experiments',
+  'project/bench-network',
   'client/leaks',
   'client/lifecycle',
   'faults/network-cuts',
