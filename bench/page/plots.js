@@ -202,6 +202,8 @@
     const xs = [...new Set(figures.map(({ x = 0 }) => x))].sort((a, b) => a - b);
     const step = Math.ceil((xs.length * TICK_DISTANCE) / width);
     const place = { x: 'x', y: 'median', stroke: 'driver' };
+    const solid = figures.filter(({ role }) => role !== 'anchor');
+    const dashed = figures.filter(({ role }) => role === 'anchor');
     const plot = Plot.plot({
       width,
       height: Math.min(360, Math.max(260, width * 0.6)),
@@ -232,12 +234,12 @@
           },
         ),
         Plot.link(figures, { x1: 'x', x2: 'x', y1: 'min', y2: 'max', stroke: 'driver' }),
-        Plot.line(figures, {
+        Plot.line(solid, {
           ...place,
           z: 'driver',
           strokeWidth: (/** @type {Figure} */ { role }) => (role === 'ours' ? 3.5 : 1.75),
-          strokeDasharray: (/** @type {Figure} */ { role }) => (role === 'anchor' ? '6 4' : 'none'),
         }),
+        Plot.line(dashed, { ...place, z: 'driver', strokeWidth: 1.75, strokeDasharray: '6 4' }),
         Plot.dot(figures, { ...place, fill: 'driver', symbol: 'driver', r: 4 }),
       ],
     });
