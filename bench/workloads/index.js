@@ -31,6 +31,7 @@
  * @property {boolean} [full] not with --quick
  * @property {boolean} [once] with --quick in the first round only
  * @property {number} [mostRounds] in which it is measured
+ * @property {boolean} [isHalved] in half of the time, which its run() sees to, and for programs children.js
  * @property {string} [part] all drivers run the cases of a part, each in a process of its own, before those of the next
  * @property {string} [tool] that it goes through
  * @property {'near' | 'away'} [place] where the tool is

@@ -26,6 +26,7 @@ function newCase(connections, callers) {
     full: !QUICK.includes(callers),
     once: true,
     mostRounds: MOST_ROUNDS,
+    isHalved: true,
     max: connections,
     syncGroup: 'reads', // the default of pools, said so that one connection is a pool as well
     unitsPerOperation: 1,

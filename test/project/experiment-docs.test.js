@@ -12,6 +12,7 @@ const { PAGES, fill } = require('../../bench/experiments/fill-docs');
 const { TABLES, fillFactors } = require('../../bench/factors');
 const { SERIES, fillCallers } = require('../../bench/callers');
 const { OF_DRIVERS, OF_TOOLS } = require('../../bench/fill-docs');
+const { fillHttpParts } = require('../../bench/http-parts');
 const { METRICS } = require('../../bench/page/metrics');
 const { PLACES, fillToolFactors } = require('../../bench/tool-factors');
 const { WORKLOADS } = require('../../bench/workloads');
@@ -289,6 +290,31 @@ describe('npm run docs:figures', () => {
         message: `There is no series callers, no connection: ${SERIES.join('; ')}`,
       });
     });
+  });
+
+  it('fills the table of HTTP servers with parts of the one without a database, rounded down', () => {
+    const page = 'before\n<!-- http -->\nold\n<!-- end of http -->\nafter';
+    const parts = { 'pg-conduit': 0.809, pg: 0.2, 'no-database': 1 };
+    const run = {
+      command: 'npm run bench -- --workload w5',
+      machine: { rounds: 3, node: 'v20.0.0', server: '15.1', cpu: '2 x some' },
+      ours: 'pg-conduit',
+      drivers: Object.keys(parts).map((name) => ({ name, version: '8.23.1' })),
+      results: WORKLOADS.find(({ id }) => id === 'w5').cases.flatMap(({ name }) =>
+        Object.entries(parts).map(([driver, boundPart]) => ({
+          ...{ workload: 'w5', case: name, driver, boundPart, perSecond: { median: 12_345 } },
+        })),
+      ),
+    };
+    const filled = fillHttpParts(page, [run]);
+    const rows = filled.split('\n').filter((line) => line.startsWith('| '));
+    assert.equal(rows[0], '|  | no database, requests/s | pg-conduit | `pg` 8.23 |');
+    assert.equal(rows[2], '| `/db` | 12,345 | 80 % | 20 % |');
+    assert.match(filled, /^before\n[^]*--workload w5`: medians of 3 rounds, [^]*\nafter$/);
+    const network = { tcp: true, tls: true, latencyMillis: 0 };
+    assert.equal(fillHttpParts(page, [{ ...run, network }]), page);
+    const performance = fs.readFileSync(OF_DRIVERS[1], 'utf8');
+    assert.notEqual(fillHttpParts(performance, [run]), performance);
   });
 
   describe('for the tables of the gains of tools', () => {
