@@ -22,6 +22,7 @@ function newCase(connections, callers) {
   return {
     name: `${callers} ${callers === 1 ? 'caller' : 'callers'}, ${PLACES[connections]}`,
     series: `callers, ${PLACES[connections]}`,
+    part: PLACES[connections], // what is compared is measured soon after each other
     x: callers,
     full: !QUICK.includes(callers),
     once: true,
