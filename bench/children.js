@@ -5,7 +5,8 @@
 
 const { fork } = require('node:child_process');
 const path = require('node:path');
-const { PROGRAMS } = require('./c');
+const { halve } = require('./measure');
+const { PROGRAMS } = require('./programs');
 
 /**
  * @typedef {import('./child').Job} Job
@@ -93,8 +94,8 @@ function limitOf({ firstWarmupMillis, measureMillis }) {
 
 /** @param {Job} job */
 function withoutPassword(job) {
-  const { connectionString, config } = job.target;
-  return { ...job, target: { connectionString, config: { ...config, password: undefined } } };
+  const { connectionString, config, tls } = job.target;
+  return { ...job, target: { connectionString, config: { ...config, password: undefined }, tls } };
 }
 
 /**
@@ -108,7 +109,10 @@ function withoutPassword(job) {
 async function runJob({ limits, ...job }, signal, onMessage, how) {
   const program = PROGRAMS[job.driver];
   if (program) {
-    for (const one of limits) onMessage(await program.run(one, job, signal));
+    for (const one of limits) {
+      const timing = one.isHalved ? halve(job.timing) : job.timing;
+      onMessage(await program.run(one, { ...job, timing: { ...job.timing, ...timing } }, signal));
+    }
     return;
   }
   const alone = limits.filter(({ memoryOnly }) => memoryOnly).map(({ name }) => name);

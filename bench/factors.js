@@ -7,6 +7,7 @@
 //   …
 //   <!-- end of factors -->
 
+const { isOver } = require('./choices');
 const { OURS } = require('./drivers');
 const { plural } = require('./page/format');
 
@@ -23,7 +24,33 @@ const { plural } = require('./page/format');
 /** @param {string} words @param {string} workload @param {string} name @returns {Row} */
 const row = (words, workload, name) => ({ words, workload, name });
 
-/** The drivers by name, with a place for their version. @type {Record<string, { drivers: Record<string, string>, rows: Row[] }>} */
+/** The drivers by name, with a place for their version. */
+const DRIVERS = {
+  pg: '`pg` {}',
+  'pg-pipeline': '`pg` {}, `pipeline: true`',
+  'pg-native': '`pg-native` {}',
+  postgres: '`postgres` {}',
+};
+
+/** What is told of other networks, too. */
+const EVERYWHERE = [
+  row('one select by primary key at a time', 'w1', '1 in flight'),
+  row('256 selects in flight, one connection, a Sync each', 'w1', '256 in flight, a Sync each'),
+  row('the same in Sync groups (the default of a pool)', 'w1', '256 in flight, Sync groups'),
+  row('256 selects in flight, a pool of 10', 'w2', '256 in flight'),
+  row('1000 inserts as promises, a Sync each', 'w4', 'as promises, a Sync each'),
+  row("the same, `syncGroup: 'all'`", 'w4', 'as promises, Sync groups'),
+  row('HTTP: one select per request, 64 connections', 'w5', '/db'),
+];
+
+/**
+ * @typedef {object} FactorTable
+ * @property {Record<string, string>} drivers
+ * @property {Row[]} rows
+ * @property {Partial<import('./choices').Choices>} [network] other than the usual one
+ */
+
+/** @type {Record<string, FactorTable>} */
 const TABLES = {
   // For who does not know yet what a Sync is.
   short: {
@@ -38,23 +65,15 @@ const TABLES = {
     ],
   },
   full: {
-    drivers: {
-      pg: '`pg` {}',
-      'pg-pipeline': '`pg` {}, `pipeline: true`',
-      'pg-native': '`pg-native` {}',
-      postgres: '`postgres` {}',
-    },
+    drivers: DRIVERS,
     rows: [
-      row('one select by primary key at a time', 'w1', '1 in flight'),
-      row('256 selects in flight, one connection, a Sync each', 'w1', '256 in flight, a Sync each'),
-      row('the same in Sync groups (the default of a pool)', 'w1', '256 in flight, Sync groups'),
-      row('256 selects in flight, a pool of 10', 'w2', '256 in flight'),
+      ...EVERYWHERE.slice(0, 4),
       row('10,000 rows of nine columns', 'w3', '10,000 rows x 9 mixed columns'),
-      row('1000 inserts as promises, a Sync each', 'w4', 'as promises, a Sync each'),
-      row("the same, `syncGroup: 'all'`", 'w4', 'as promises, Sync groups'),
-      row('HTTP: one select per request, 64 connections', 'w5', '/db'),
+      ...EVERYWHERE.slice(4),
     ],
   },
+  tls: { drivers: DRIVERS, rows: EVERYWHERE, network: { tcp: true, tls: true } },
+  away: { drivers: DRIVERS, rows: EVERYWHERE, network: { tcp: true, latencyMillis: 1 } },
 };
 
 const TABLE = /(<!-- factors (?<name>\w+) -->\n)[^]*?(<!-- end of factors -->)/g;
@@ -120,9 +139,12 @@ function formatLines([head, ...rows]) {
     .join('');
 }
 
-/** @param {Figures} figures */
-function describe({ command, machine }) {
-  const { rounds, node, server, cpu } = machine;
+/** @param {Figures} figures @param {string} [workload] that is measured in fewer rounds than the others */
+function describe({ command, machine, results }, workload) {
+  const { node, server, cpu } = machine;
+  const own = results.filter((result) => result.workload === workload);
+  const rounds =
+    Math.max(...own.map(({ measurements = [] }) => measurements.length), 0) || machine.rounds;
   return (
     `Measured by \`${command}\`: ${rounds === 1 ? 'one round' : `medians of ${rounds} rounds`}, each driver alone in its own process; ` +
     `Node.js ${node}, PostgreSQL ${server}, ${cpu} cores shared with the server.\n`
@@ -141,10 +163,11 @@ function fillFactors(page, all) {
     const table = TABLES[name];
     if (!table) throw new Error(`There is no table ${name}: ${Object.keys(TABLES).join(', ')}`);
     const figures = all.find(
-      ({ ours, results }) =>
-        ours === OURS &&
+      (run) =>
+        run.ours === OURS &&
+        isOver(run, table.network) &&
         table.rows.every((one) =>
-          results.some(
+          run.results.some(
             (result) =>
               result.driver === OURS &&
               result.workload === one.workload &&

@@ -16,7 +16,9 @@ const EXPERIMENTS = path.join(__dirname, 'results', 'experiments.json');
  * @property {string} command that makes the same run again
  * @property {Record<string, unknown>} machine
  * @property {string} ours the driver that all ratios are against
- * @property {string[]} limits programs among the drivers: what can be reached without JavaScript
+ * @property {string[]} limits among the drivers: what can be reached without JavaScript, or without a database
+ * @property {string[]} [anchors] among the drivers: those of other languages
+ * @property {import('./choices').Choices} [network] between the drivers and the server, where the bench decides that
  * @property {FiguresWorkload[]} workloads those that were run
  * @property {import('./report').DriverInfo[]} drivers
  * @property {import('./report').Result[]} results
@@ -31,6 +33,7 @@ const EXPERIMENTS = path.join(__dirname, 'results', 'experiments.json');
  * @property {string} id
  * @property {string} title
  * @property {string} unit
+ * @property {string} [bound] of the workload
  * @property {{ name: string, latencyOnly?: boolean, ours?: string }[]} cases
  */
 

@@ -4,6 +4,7 @@
 
 const Table = require('cli-table3');
 const { OURS } = require('./drivers');
+const { formatPart } = require('./page/format');
 
 /**
  * @typedef {import('./measure').Measurement} Measurement
@@ -53,6 +54,7 @@ const { OURS } = require('./drivers');
  * @property {number} [timeRatio]
  * @property {number} [allocationsRatio]
  * @property {number} [serverRatio]
+ * @property {number} [boundPart] of the throughput of the workload's bound
  * @property {string} [series] of the case
  * @property {number} [x]
  * @property {string} [group] of the case, as in Case
@@ -100,11 +102,15 @@ function summarize(samples, workloads, ours = OURS) {
       return result;
     });
   for (const result of results) {
-    const against = findCase(workloads, result).ours ?? ours;
-    const own = results.find(
-      (one) =>
-        one.driver === against && one.case === result.case && one.workload === result.workload,
-    );
+    /** @param {string | undefined} driver in the same case */
+    const find = (driver) =>
+      results.find(
+        (one) =>
+          one.driver === driver && one.case === result.case && one.workload === result.workload,
+      );
+    const bound = find(workloads.find(({ id }) => id === result.workload)?.bound);
+    result.boundPart = ratio(result.perSecond, bound?.perSecond);
+    const own = find(findCase(workloads, result).ours ?? ours);
     if (!own) continue;
     result.cpuRatio = ratio(result.cpuMicros, own.cpuMicros);
     result.throughputRatio = ratio(own.perSecond, result.perSecond);
@@ -158,7 +164,8 @@ function describeRounds({ rounds, measureMillis }) {
  */
 function formatReport({ machine, drivers, results }, workloads, ours = OURS) {
   const parts = [
-    `Node ${machine.node}, ${machine.platform}, ${machine.cpu}; PostgreSQL ${machine.server}; ` +
+    `Node ${machine.node}, ${machine.platform}, ${machine.cpu}; PostgreSQL ${machine.server}` +
+      `${machine.connection === undefined ? '' : ` over ${machine.connection}`}; ` +
       `${describeRounds(machine)}, ${machine.seconds} s in all`,
     ...Object.entries(machine.places ?? {}).map(([name, words]) => `${name}: ${words}`),
     drivers
@@ -184,7 +191,7 @@ function formatReport({ machine, drivers, results }, workloads, ours = OURS) {
  * @param {Workload} workload
  * @param {Result[]} results
  */
-function columnsOf({ cases, unit }, results) {
+function columnsOf({ cases, unit, bound }, results) {
   /** @type {{ title: string, read: (result: Result) => string }[]} */
   const columns = [];
   /** @param {keyof Result} key @param {typeof columns} added */
@@ -212,6 +219,10 @@ function columnsOf({ cases, unit }, results) {
       read: ({ perSecond }) => formatSpread(perSecond),
     });
   }
+  addIf('boundPart', {
+    title: `of ${bound}`,
+    read: ({ boundPart }) => (boundPart === undefined ? '' : formatPart(boundPart)),
+  });
   addIf(
     'p99Micros',
     { title: 'p99 ratio', read: ({ p99Ratio }) => formatRatio(p99Ratio) },

@@ -6,13 +6,14 @@
 
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { startDatabase, toConnectionString } = require('../scripts/database');
 const { installOnce } = require('../scripts/install-once');
-const { PROGRAMS } = require('./c');
 const { probe, runJob } = require('./children');
+const { describeNetwork, readChoices } = require('./choices');
 const { describeMachine, readList, readRounds, runCommand, untilStopped } = require('./command');
 const { NAMES, OURS, getDriver } = require('./drivers');
 const { LATEST, prepareFigures, writeFigures } = require('./figures');
+const { openNetwork } = require('./network');
+const { ANCHORS, LIMITS, PROGRAMS } = require('./programs');
 const { formatReport, summarize } = require('./report');
 const { runRounds } = require('./rounds');
 const { createTables, dropTables } = require('./tables');
@@ -27,11 +28,14 @@ const QUICK = { rounds: 2, firstWarmupMillis: 400, warmupMillis: 100, measureMil
 const MAX_CONNECTIONS = 500;
 
 const USAGE = `npm run bench -- [options]
-  --quick            three minutes instead of 70, and rougher figures
+  --quick            four minutes instead of 70, and rougher figures
   --workload LIST    of ${WORKLOADS.map(({ id }) => id).join(',')} (all)
   --drivers LIST     of ${NAMES.join(',')} (all)
   --tools LIST       in w8, of ${TOOL_NAMES.join(',')} (all)
   --settings JSON    in w8, of pg-conduit: {"clients": 200, "env": {}, "defaults": {}}
+  --tcp              not over the unix socket of the bench's server
+  --tls              over TCP with TLS
+  --latency MS       that a round trip takes longer, over TCP; in w8 in the place of its own latency
   --rounds N         how often each driver is measured (${FULL.rounds}, with --quick ${QUICK.rounds})
   --json FILE        where all figures go (${path.relative('.', LATEST)}); bench:report reads them
   --help`;
@@ -50,16 +54,20 @@ function readOptions() {
       drivers: { type: 'string' },
       tools: { type: 'string' },
       settings: { type: 'string' },
+      tcp: { type: 'boolean', default: false },
+      tls: { type: 'boolean', default: false },
+      latency: { type: 'string' },
       rounds: { type: 'string' },
       json: { type: 'string', default: LATEST },
       help: { type: 'boolean', default: false },
     },
   });
   const preset = values.quick ? QUICK : FULL;
-  const { quick, json, help, ...choices } = values;
+  const { quick, json, help, tcp, tls, ...choices } = values;
   const words = Object.entries(choices).map(
     ([name, value]) => `--${name} ${name === 'settings' ? `'${value}'` : value}`,
   );
+  for (const [name, isSet] of Object.entries({ tls, tcp })) if (isSet) words.unshift(`--${name}`);
   if (quick) words.unshift('--quick');
   const ids = WORKLOADS.map(({ id }) => id);
   const chosen = readList('workload', values.workload, ids);
@@ -70,6 +78,7 @@ function readOptions() {
     workloads: WORKLOADS.filter(({ id }) => chosen.includes(id)),
     tools: readList('tools', values.tools, TOOL_NAMES),
     settings: readSettings(values.settings),
+    network: readChoices(values),
     quick,
     json,
     help,
@@ -79,26 +88,36 @@ function readOptions() {
 }
 
 /**
- * @param {string[]} names
+ * Those that have something to do: a program may have to be built first.
+ * @param {ReturnType<typeof readOptions>} options
  * @param {import('./tables').Target} target
  */
-async function probeAll(names, target) {
+async function probeAll(options, target) {
   /** @type {DriverInfo[]} */
   const drivers = [];
-  for (const name of names) drivers.push({ name, ...(await probe(name, target)) });
+  for (const name of options.drivers) {
+    const isWanted = options.workloads.some(
+      (workload) => casesFor(workload, name, { ...options, round: 0 }).length > 0,
+    );
+    if (isWanted) drivers.push({ name, ...(await probe(name, target)) });
+  }
   return drivers;
 }
 
 /**
  * @param {Workload} workload
  * @param {string} driver
- * @param {{ quick: boolean, round: number, tools: string[] }} which
+ * @param {{ quick: boolean, round: number, tools: string[], network: import('./choices').Choices }} which
  */
-function casesFor(workload, driver, { quick, round, tools }) {
+function casesFor(workload, driver, { quick, round, tools, network }) {
   if (workload.drivers && !workload.drivers.includes(driver)) return [];
   const program = PROGRAMS[driver];
+  const only = program ? undefined : getDriver(driver).workloads;
+  if (only && !only.includes(workload.id)) return [];
   return workload.cases.filter((one) => {
     if (one.tool !== undefined && !tools.includes(one.tool)) return false;
+    if (one.place === 'away' && network.latencyMillis > 0) return false;
+    if (one.mostRounds !== undefined && round >= one.mostRounds) return false;
     if (quick && (one.full || (one.once && round > 0))) return false;
     if (program) return program.takesPart(one);
     return !one.needsBatch || getDriver(driver).hasBatch;
@@ -107,11 +126,11 @@ function casesFor(workload, driver, { quick, round, tools }) {
 
 /**
  * @param {ReturnType<typeof readOptions>} options
- * @param {{ drivers: DriverInfo[], target: import('./tables').Target, database: import('../scripts/database').Database,
+ * @param {{ drivers: DriverInfo[], target: import('./tables').Target, server: import('./network').Server,
  *   signal: AbortSignal }} around
  */
-async function measure(options, { drivers, target, database, signal }) {
-  const { rounds, workloads, settings } = options;
+async function measure(options, { drivers, target, server, signal }) {
+  const { rounds, workloads, settings, network } = options;
   const { firstWarmupMillis, warmupMillis, measureMillis } = options;
   const timing = { firstWarmupMillis, warmupMillis, measureMillis };
   /** @type {Record<string, string>} */
@@ -123,7 +142,7 @@ async function measure(options, { drivers, target, database, signal }) {
       drivers: drivers.filter(({ error }) => error === undefined).map(({ name }) => name),
       casesFor: (workload, driver, round) => casesFor(workload, driver, { ...options, round }),
       async setUp({ setUp }) {
-        const around = await setUp?.(database.config);
+        const around = await setUp?.(server, network);
         return {
           places: around?.places,
           async tearDown() {
@@ -134,12 +153,12 @@ async function measure(options, { drivers, target, database, signal }) {
       run({ workload, driver, cases: limits, places }, onMessage) {
         const cases = limits.map(({ name }) => name);
         const job = { driver, target, workload: workload.id, cases, limits, timing };
-        const { script, env, patienceMillis } = workload;
+        const { script, envFor, patienceMillis } = workload;
         if (script === undefined) return runJob(job, signal, onMessage);
         const own = settings[driver];
         return runJob({ ...job, places, settings: own }, signal, onMessage, {
           script,
-          env: { ...env, ...own.env },
+          env: { ...envFor?.(network), ...own.env },
           patienceMillis,
         });
       },
@@ -159,19 +178,6 @@ function describeTools({ tools, settings }) {
   return { 'W8, tools': versions, 'W8, clients that a tool makes at most': own.join('; ') };
 }
 
-/**
- * Beside the tools, which it also serves over TCP, a server of our own has a unix socket for all others.
- * @param {import('../scripts/database').Database} database
- * @returns {import('./tables').Target}
- */
-function targetOf({ connectionString, config, binDirectory, socketDirectory }) {
-  if (socketDirectory === undefined || process.platform === 'win32') {
-    return { connectionString, config, binDirectory };
-  }
-  const own = { ...config, host: socketDirectory };
-  return { connectionString: toConnectionString(own), config: own, binDirectory };
-}
-
 async function main() {
   const options = readOptions();
   if (options.help) {
@@ -183,53 +189,64 @@ async function main() {
   const started = performance.now();
   const withTools = options.workloads.some(({ script }) => script !== undefined);
   if (withTools) installOnce(TOOLS);
-  const database = await startDatabase({
-    listen: withTools,
-    settings: {
-      shared_buffers: '128MB',
-      autovacuum: 'off',
-      ...(withTools && { max_connections: MAX_CONNECTIONS }),
+  const { database, server, target, ownTarget, disconnect, stop } = await openNetwork(
+    options.network,
+    {
+      listen: withTools,
+      settings: {
+        shared_buffers: '128MB',
+        autovacuum: 'off',
+        ...(withTools && { max_connections: MAX_CONNECTIONS }),
+      },
     },
-  });
+  );
   try {
-    const target = targetOf(database);
-    await createTables(target);
-    const drivers = await probeAll(options.drivers, target);
-    const { samples, facts } = await measure(options, { drivers, target, database, signal });
+    await createTables(ownTarget);
+    const drivers = await probeAll(options, target);
+    const { samples, facts } = await measure(options, { drivers, target, server, signal });
     if (signal.aborted) {
       process.exitCode = 130;
       return;
     }
+    const connection = describeNetwork(options.network, target.config);
     const machine = {
-      ...describeMachine({ ...database, config: target.config }),
-      ...(withTools && { places: { ...describeTools(options), ...facts } }),
+      ...describeMachine(database),
+      connection,
+      places: { ...(await disconnect()), ...(withTools && describeTools(options)), ...facts },
       quick: options.quick,
       rounds: options.rounds,
       measureMillis: options.measureMillis,
       seconds: Math.round((performance.now() - started) / 1000),
     };
     const results = summarize(samples, options.workloads);
+    // What was measured elsewhere than usual says so wherever it is shown.
+    const workloads = options.workloads.map((workload) => ({
+      ...workload,
+      title: options.network.tcp ? `${workload.title} (${connection})` : workload.title,
+    }));
     writeFigures(options.json, {
       date: new Date().toISOString(),
       command: options.command,
       machine,
       ours: OURS,
-      limits: Object.keys(PROGRAMS),
-      workloads: options.workloads.map(({ cases, ...workload }) => ({
+      network: options.network,
+      limits: [...Object.keys(LIMITS), ...workloads.flatMap(({ bound }) => bound ?? [])],
+      anchors: Object.keys(ANCHORS),
+      workloads: workloads.map(({ cases, ...workload }) => ({
         ...workload,
         cases: cases.map(({ name, latencyOnly }) => ({ name, latencyOnly })),
       })),
       drivers,
       results,
     });
-    console.log(formatReport({ machine, drivers, results }, options.workloads));
+    console.log(formatReport({ machine, drivers, results }, workloads));
     const file = options.json === LATEST ? '' : ` -- ${options.json}`;
     console.log(`\nAs a page: npm run bench:report${file}`);
     if (results.some(({ driver, error }) => driver === OURS && error)) process.exitCode = 1;
   } finally {
     // A server of our own takes its tables with it.
-    if (database.source === 'environment') await dropTables(database);
-    await database.stop();
+    if (database.source === 'environment') await dropTables(ownTarget);
+    await stop();
   }
 }
 

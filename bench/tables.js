@@ -68,6 +68,7 @@ const CREATE = `
  * @typedef {object} Target
  * @property {string} connectionString
  * @property {import('../scripts/database').ConnectionConfig} config
+ * @property {{ caFile: string }} [tls] who has signed the server's certificate; the connection string says so too
  * @property {string} [binDirectory] of the server, where it is ours
  */
 
@@ -112,6 +113,11 @@ function dropTables(target) {
 /** @param {number} id */
 function expectedPoint(id) {
   return { id, n: id * 7 + 1 };
+}
+
+/** @param {number} id @returns {number} of that row of `world`, before anything is updated */
+function expectedWorld(id) {
+  return 1 + ((id * 7919) % ROWS);
 }
 
 /** @param {number} id */
@@ -166,5 +172,6 @@ module.exports = {
   dropTables,
   expectedMixed,
   expectedPoint,
+  expectedWorld,
   withClient,
 };

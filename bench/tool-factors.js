@@ -7,6 +7,7 @@
 //   …
 //   <!-- end of tools -->
 
+const { isOver } = require('./choices');
 const { OURS } = require('./drivers');
 const { describe, formatLines, formatPart, formatTimes, versionOf } = require('./factors');
 const { getTool } = require('./tools');
@@ -71,12 +72,12 @@ function fillToolFactors(page, all) {
     const cases = CASES.filter((one) => one.place === place);
     if (cases.length === 0) throw new Error(`There is no place ${place}: ${PLACES.join(', ')}`);
     const figures = all.find(
-      (one) => one.ours === OURS && cases.every(({ name }) => find(one, OURS, name)),
+      (one) => one.ours === OURS && isOver(one) && cases.every(({ name }) => find(one, OURS, name)),
     );
     if (!figures) return whole;
     const words =
       `Operations per second, as a multiple of those with \`pg\` ${versionOf(figures, OTHER)}, and in parentheses the client CPU of one, as a ` +
-      `part of that with \`pg\`. ${describe(figures)}`;
+      `part of that with \`pg\`. ${describe(figures, WORKLOAD)}`;
     return `${start}\n${formatTable(figures, cases)}\n${words}\n<!-- end of tools -->`;
   });
 }

@@ -1,15 +1,15 @@
 'use strict';
 
 // Builds pipeline.c, against the libpq that the addon was built with or else the system's, and runs it.
-// One of the programs of index.js.
+// One of the programs of ../programs.js.
 
-const { execFile, execFileSync } = require('node:child_process');
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { runMeasured } = require('./measured');
 
 const ROOT = path.join(__dirname, '..', '..');
 const PROGRAM = path.join(ROOT, 'build', 'bench-pipeline');
-const LIMIT_MILLIS = 60_000;
 
 /** @returns {import('../child').Loaded | { error: string }} */
 function buildLimit() {
@@ -55,7 +55,7 @@ function systemArguments() {
   return [`-I${include}`, ...find('--libraries')];
 }
 
-/** @type {import('.').Program['takesPart']} */
+/** @type {import('../programs').Program['takesPart']} */
 function takesPart({ limit }) {
   return limit !== undefined && (limit.connections ?? 1) === 1;
 }
@@ -66,7 +66,7 @@ function takesPart({ limit }) {
  * @param {AbortSignal} signal
  * @returns {Promise<import('../child').Message>}
  */
-function runLimit(one, { target, timing }, signal) {
+async function runLimit(one, { target, timing }, signal) {
   const {
     mode,
     text,
@@ -85,19 +85,10 @@ function runLimit(one, { target, timing }, signal) {
   ];
   const args = [target.connectionString, mode, text, ...numbers.map(String)];
   const { password } = target.config;
-  const env = password ? { ...process.env, PGPASSWORD: password } : process.env;
-  return new Promise((resolve) => {
-    execFile(PROGRAM, args, { env, signal, timeout: LIMIT_MILLIS }, (error, stdout, stderr) => {
-      if (error) {
-        resolve({ case: one.name, error: stderr.trim() || error.message.split('\n')[0] });
-        return;
-      }
-      const measurement = JSON.parse(stdout);
-      // It counts queries, the workload bursts.
-      if (burst) measurement.operations /= inFlight;
-      resolve({ case: one.name, measurement });
-    });
-  });
+  const message = await runMeasured(one, PROGRAM, args, { password, signal });
+  // It counts queries, the workload bursts.
+  if (burst && message.measurement) message.measurement.operations /= inFlight;
+  return message;
 }
 
 module.exports = { probe: buildLimit, run: runLimit, takesPart };

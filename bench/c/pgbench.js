@@ -1,7 +1,7 @@
 'use strict';
 
 // PostgreSQL's own pgbench as another limit: `pgbench -M prepared` with a script of the case's select.
-// One of the programs of index.js.
+// One of the programs of ../programs.js.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -12,11 +12,13 @@ const { runTimed } = require('./timed');
 
 /** Queries of the first run, by which the length of the second one is chosen. */
 const FIRST_RUN = 2000;
+/** In less, what starting it costs would be most of its CPU. */
+const MIN_MILLIS = 500;
 
 /** Found by probe(), which comes first. */
 let program = '';
 
-/** @type {import('.').Program['probe']} */
+/** @type {import('../programs').Program['probe']} */
 function probe({ binDirectory }) {
   const folders = [binDirectory, installedFolder()];
   for (const folder of folders) {
@@ -30,7 +32,7 @@ function probe({ binDirectory }) {
         version: /\d[\d.]*/.exec(version)?.[0] ?? version.trim(),
         settings:
           '-M prepared, one thread; one query in flight on each of its connections, or pipelines of so many ' +
-          'queries with one Sync; it looks at no value',
+          'that all of them together have the queries of the case in flight, with one Sync each; it looks at no value',
       };
     } catch (error) {
       return { error: /** @type {Error} */ (error).message.split('\n')[0] };
@@ -50,42 +52,55 @@ function installedFolder() {
 
 /**
  * Point selects under a Sync policy that pgbench has: it sends one at the end of a query or of a pipeline.
- * @type {import('.').Program['takesPart']}
+ * @type {import('../programs').Program['takesPart']}
  */
-function takesPart({ limit }) {
+function takesPart({ limit, syncGroup }) {
   if (limit === undefined || limit.text !== SELECT_POINT) return false;
-  const { inFlight, connections = 1, perSync = 1 } = limit;
-  return inFlight === connections || perSync > 1;
+  return shapeOf(limit).pipeline === 1 || syncGroup !== 'off';
 }
 
-/** @type {import('.').Program['run']} */
+/**
+ * As many in flight as the case has, as nearly as its connections can share them.
+ * @param {import('../workloads').Limit} limit
+ */
+function shapeOf({ inFlight, connections = 1 }) {
+  const clients = Math.min(connections, inFlight);
+  return { clients, pipeline: Math.round(inFlight / clients) };
+}
+
+/** @type {import('../programs').Program['run']} */
 async function run(one, { target, timing }, signal) {
   const limit = /** @type {import('../workloads').Limit} */ (one.limit);
-  const { connections = 1, perSync = 1 } = limit;
+  const { clients, pipeline } = shapeOf(limit);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'conduit-bench-'));
   const script = path.join(folder, 'script.sql');
-  fs.writeFileSync(script, scriptOf(limit));
+  fs.writeFileSync(script, scriptOf(limit.text, pipeline));
   /** @param {number} queries */
   const runQueries = async (queries) => {
-    const each = Math.max(1, Math.round(queries / (connections * perSync)));
+    const each = Math.max(1, Math.round(queries / (clients * pipeline)));
     const found = await runProgram(
       [
-        ...['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-t', String(each)],
+        ...['-n', '-M', 'prepared', '-c', String(clients), '-j', '1', '-t', String(each)],
         ...['-f', script, target.connectionString],
       ],
       { password: target.config.password, signal },
     );
-    const operations = each * connections * perSync;
+    const operations = each * clients * pipeline;
     return { operations, seconds: found.seconds, cpuMicros: found.cpuMicros };
   };
   try {
     const first = await runQueries(FIRST_RUN);
-    const perSecond = first.operations / first.seconds;
-    const second = await runQueries(first.operations + (perSecond * timing.measureMillis) / 1000);
-    // What starting and connecting cost is in both.
+    const seconds = Math.max(MIN_MILLIS, timing.measureMillis) / 1000;
+    const extend = (/** @type {typeof first} */ { operations, seconds: took }) =>
+      runQueries(first.operations + (seconds * operations) / took);
+    let second = await extend(first);
+    // Few queries tell little of the rate of many.
+    if (second.seconds < seconds / 2) second = await extend(second);
+    // What starting and connecting cost is in the CPU of both; in pgbench's own rate it is not.
+    const operations = second.operations - first.operations;
     const measurement = {
-      operations: second.operations - first.operations,
-      seconds: second.seconds - first.seconds,
+      operations,
+      seconds: (operations * second.seconds) / second.operations,
       cpuMicros: second.cpuMicros - first.cpuMicros,
     };
     return { case: one.name, measurement };
@@ -96,10 +111,10 @@ async function run(one, { target, timing }, signal) {
   }
 }
 
-/** @param {import('../workloads').Limit} limit */
-function scriptOf({ text, perSync = 1 }) {
+/** @param {string} text @param {number} pipeline queries */
+function scriptOf(text, pipeline) {
   const select = `\\set id random(1, ${ROWS})\n${text.replace('$1', ':id')};\n`;
-  return perSync === 1 ? select : `\\startpipeline\n${select.repeat(perSync)}\\endpipeline\n`;
+  return pipeline === 1 ? select : `\\startpipeline\n${select.repeat(pipeline)}\\endpipeline\n`;
 }
 
 /**

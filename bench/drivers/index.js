@@ -24,6 +24,7 @@
  * @property {string} name
  * @property {string} settings what it is told beside the address
  * @property {boolean} [hasBatch] its sessions have batch()
+ * @property {string[]} [workloads] it takes part in no others
  * @property {() => string} load requires the package and returns its version
  * @property {(options: ConnectOptions) => Promise<Session>} connect with all connections open, where
  *   there is a way to ask for that
@@ -36,13 +37,16 @@ const NAMES = [
   'pg-native',
   'pg-native-pipeline',
   'postgres',
+  'tokio-postgres',
+  'pgx',
   'c-limit',
   'pgbench',
+  'no-database',
 ];
 const OURS = NAMES[0];
 
 /**
- * @param {string} name any but those that are programs: c/index.js
+ * @param {string} name any but those that are programs: ../programs.js
  * @returns {Driver}
  */
 function getDriver(name) {

@@ -2,6 +2,7 @@
 
 // `postgres`, also known as Postgres.js. Loaded by child.js.
 
+const { readFileSync } = require('node:fs');
 const { packageVersion } = require('./package-version');
 
 const MAX_PIPELINE = 1024;
@@ -23,7 +24,7 @@ module.exports = {
     return packageVersion('postgres');
   },
 
-  async connect({ config, max }) {
+  async connect({ config, max, tls }) {
     const { host, port, user, database, password } = config;
     const sql = postgres({
       host,
@@ -34,6 +35,7 @@ module.exports = {
       max,
       prepare: true,
       fetch_types: false,
+      ...(tls && { ssl: { ca: readFileSync(tls.caFile, 'utf8') } }),
       ...(max === 1 && { max_pipeline: MAX_PIPELINE }),
     });
     await Promise.all(Array.from({ length: max }, () => sql`select 1`));

@@ -19,6 +19,11 @@ function formatRatio(value) {
   return `${value.toFixed(digits)}×`;
 }
 
+/** @param {number} value of a whole */
+function formatPart(value) {
+  return `${Math.round(100 * value)} %`;
+}
+
 /** @param {number} least @param {number} most */
 function formatRange(least, most) {
   const texts = [formatNumber(least), formatNumber(most)];
@@ -39,4 +44,4 @@ function divide({ median, min, max }, divisor) {
   return { median: median / divisor, min: min / divisor, max: max / divisor };
 }
 
-module.exports = { divide, formatNumber, formatRange, formatRatio, plural };
+module.exports = { divide, formatNumber, formatPart, formatRange, formatRatio, plural };

@@ -131,13 +131,14 @@ const METRICS = {
 };
 
 /**
- * @typedef {'ours' | 'driver' | 'limit'} Role
+ * @typedef {'ours' | 'driver' | 'anchor' | 'limit'} Role
  * @param {string} driver
- * @param {{ ours: string, limits: string[], drivers: import('../report').DriverInfo[] }} figures
+ * @param {{ ours: string, limits: string[], anchors?: string[], drivers: import('../report').DriverInfo[] }} figures
  * @returns {Role}
  */
-function roleOf(driver, { ours, limits, drivers }) {
+function roleOf(driver, { ours, limits, anchors = [], drivers }) {
   if (driver === ours || drivers.find(({ name }) => name === driver)?.ours) return 'ours';
+  if (anchors.includes(driver)) return 'anchor';
   return limits.includes(driver) ? 'limit' : 'driver';
 }
 

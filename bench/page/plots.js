@@ -39,12 +39,16 @@
 
   /** @param {Spec} spec @returns {(driver: string) => string} */
   function labeller({ rows }) {
-    const limits = new Set(rows.filter(({ role }) => role === 'limit').map((row) => row.driver));
-    return (driver) => (limits.has(driver) ? `${driver} (limit)` : driver);
+    const roles = new Map(rows.map(({ driver, role }) => [driver, role]));
+    return (driver) => {
+      const role = roles.get(driver);
+      return role === 'limit' || role === 'anchor' ? `${driver} (${role})` : driver;
+    };
   }
 
   /** @param {{ role?: string }} figure */
   function colorOf({ role }) {
+    if (role === 'anchor') return 'var(--anchor)';
     return role === 'ours' ? 'var(--ours)' : 'var(--driver)';
   }
 
@@ -189,7 +193,8 @@
     let line = 0;
     const colors = drivers.map((name) => {
       const role = figures.find(({ driver }) => driver === name)?.role;
-      return role === 'driver' ? `var(--line-${(line++ % LINE_COLORS) + 1})` : colorOf({ role });
+      const isOne = role === 'driver' || role === 'anchor';
+      return isOne ? `var(--line-${(line++ % LINE_COLORS) + 1})` : colorOf({ role });
     });
     const least = Math.min(...figures.map(({ min }) => min));
     const most = Math.max(...figures.map(({ max }) => max));
@@ -197,6 +202,8 @@
     const xs = [...new Set(figures.map(({ x = 0 }) => x))].sort((a, b) => a - b);
     const step = Math.ceil((xs.length * TICK_DISTANCE) / width);
     const place = { x: 'x', y: 'median', stroke: 'driver' };
+    const solid = figures.filter(({ role }) => role !== 'anchor');
+    const dashed = figures.filter(({ role }) => role === 'anchor');
     const plot = Plot.plot({
       width,
       height: Math.min(360, Math.max(260, width * 0.6)),
@@ -227,11 +234,12 @@
           },
         ),
         Plot.link(figures, { x1: 'x', x2: 'x', y1: 'min', y2: 'max', stroke: 'driver' }),
-        Plot.line(figures, {
+        Plot.line(solid, {
           ...place,
           z: 'driver',
           strokeWidth: (/** @type {Figure} */ { role }) => (role === 'ours' ? 3.5 : 1.75),
         }),
+        Plot.line(dashed, { ...place, z: 'driver', strokeWidth: 1.75, strokeDasharray: '6 4' }),
         Plot.dot(figures, { ...place, fill: 'driver', symbol: 'driver', r: 4 }),
       ],
     });

@@ -3,7 +3,7 @@
 // The part of the report page about one workload: for each case, each line chart, or each group of cases, the plots and
 // the table of the same figures. Called by view.js.
 
-const { divide, formatNumber, formatRange } = require('./format');
+const { divide, formatNumber, formatPart, formatRange } = require('./format');
 const { METRICS, roleOf } = require('./metrics');
 const { driversOf, membersOf, ratioOf } = require('./overview');
 
@@ -104,16 +104,17 @@ function buildCase(figures, workload, title, id) {
   if (latencies.length < 2) addPlot(latencies, { kind: 'bars', title: latencies[0]?.metric.name });
   else addPlot(latencies, { kind: 'latency', title: 'Latency, p50 (ring) to p99 (diamond)' });
   const ours = found?.ours ?? figures.ours;
-  return { id, title, plots, tables: [caseTable({ ...figures, ours }, columns, title)] };
+  const table = caseTable({ ...figures, ours }, columns, { title, bound: workload.bound });
+  return { id, title, plots, tables: [table] };
 }
 
 /**
  * @param {Figures} figures with the results of this case, and the driver that its ratios are against
  * @param {{ metric: Metric, name: string, divisor: number }[]} columns
- * @param {string} title
+ * @param {{ title: string, bound?: string }} what
  * @returns {Table}
  */
-function caseTable(figures, columns, title) {
+function caseTable(figures, columns, { title, bound }) {
   const head = ['driver'];
   /** @type {((result: Result) => Cell)[]} */
   const read = [];
@@ -125,6 +126,12 @@ function caseTable(figures, columns, title) {
     if (!ratio || !others.some((result) => result[ratio])) continue;
     head.push(`${metric.name}, ratio`);
     read.push((result) => otherRatio(figures, result, metric));
+  }
+  if (bound !== undefined && figures.results.some(({ boundPart }) => boundPart)) {
+    head.push(`Throughput, of ${bound}`);
+    read.push(({ boundPart }) => ({
+      text: boundPart === undefined ? '' : formatPart(boundPart),
+    }));
   }
   for (const [name, key] of /** @type {const} */ ([
     ['Published', 'published'],

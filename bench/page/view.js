@@ -35,6 +35,12 @@ function productOf({ product, ours }) {
   return product ?? ours;
 }
 
+/** What was measured elsewhere than usual says so. @param {Figures} figures @param {string} version of our driver */
+function titleOf({ ours, date, network, machine }, version) {
+  const place = network?.tcp ? `, over ${machine.connection}` : '';
+  return `${ours} ${version}, ${String(date).slice(0, 10)}${place}`;
+}
+
 /** @param {Figures} figures @param {number} index */
 function buildRun(figures, index) {
   const id = `run-${index + 1}`;
@@ -42,7 +48,7 @@ function buildRun(figures, index) {
   const version = drivers.find(({ name }) => name === ours)?.version ?? '';
   return {
     id,
-    title: figures.title ?? `${ours} ${version}, ${String(figures.date).slice(0, 10)}`,
+    title: figures.title ?? titleOf(figures, version),
     about: figures.about,
     ours,
     command,

@@ -27,6 +27,7 @@ const { packageVersion } = require('../drivers/package-version');
  * @typedef {object} OpenOptions
  * @property {string} url
  * @property {{ host: string, port: number, user: string, database: string }} config the same
+ * @property {boolean} tls the environment says so too, to those tools that leave that to the driver
  * @property {number} max connections, or clients, in its pool
  *
  * @typedef {object} Tool

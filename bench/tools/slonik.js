@@ -10,9 +10,9 @@ module.exports = {
   packageName: 'slonik',
   makesClients: true,
 
-  async open({ url, max }) {
+  async open({ url, tls, max }) {
     const { createPool, sql } = requireFromTools('slonik');
-    const pool = await createPool(url, {
+    const pool = await createPool(tls ? `${url}?sslmode=no-verify` : url, {
       maximumPoolSize: max,
       connectionTimeout: PATIENCE_MILLIS, // also of a caller who waits for one that is free
     });

@@ -7,15 +7,15 @@
  * @typedef {import('../measure').Timing} Timing
  * @typedef {import('../measure').Measurement} Measurement
  *
- * What the programs of c/ are to do for a case.
+ * What the programs of ../programs.js are to do for a case.
  * @typedef {object} Limit
  * @property {'select' | 'insert'} mode
  * @property {string} text
  * @property {number} [rows] of each result, where that is also the parameter
  * @property {number} inFlight
- * @property {number} [connections] more than one: pgbench alone
+ * @property {number} [connections] among which these are shared; c-limit has one only
  * @property {boolean} [burst] the next ones go when all are answered
- * @property {number} [perSync] queries behind each Sync
+ * @property {number} [perSync] queries behind each Sync, in c-limit
  *
  * @typedef {object} Case
  * @property {string} name unique in its workload
@@ -30,8 +30,11 @@
  * @property {Record<string, string>} [published] by driver, what others have told of it
  * @property {boolean} [full] not with --quick
  * @property {boolean} [once] with --quick in the first round only
+ * @property {number} [mostRounds] in which it is measured
+ * @property {boolean} [isHalved] in half of the time, which its run() sees to, and for programs children.js
  * @property {string} [part] all drivers run the cases of a part, each in a process of its own, before those of the next
  * @property {string} [tool] that it goes through
+ * @property {'near' | 'away'} [place] where the tool is
  * @property {string} [group] of cases that are shown beside each other
  * @property {string} [member] its name there
  * @property {string} [series] of which it is one point
@@ -50,11 +53,12 @@
  * @property {string} unit
  * @property {Case[]} cases
  * @property {string[]} [drivers] without it, all take part
+ * @property {string} [bound] the driver of which the report tells what part of its throughput the others reach
  * @property {string} [script] that is forked in the place of child.js, and gets the places and settings too
- * @property {Record<string, string>} [env] of its processes
+ * @property {(network: import('../choices').Choices) => Record<string, string>} [envFor] its processes
  * @property {number} [patienceMillis] that a case may take beside the time that it is meant to take
- * @property {(server: import('../../scripts/database').ConnectionConfig) => Promise<import('../tools/places').Around>} [setUp]
- *   in run.js, in each round
+ * @property {(server: import('../network').Server, network: import('../choices').Choices) =>
+ *   Promise<import('../tools/places').Around>} [setUp] in run.js, in each round
  */
 
 /** @type {Workload[]} */
@@ -69,6 +73,7 @@ const WORKLOADS = [
   require('./w7-rows'),
   require('./w7-memory'),
   require('./w8-tools'),
+  require('./w9-callers'),
 ];
 
 module.exports = { WORKLOADS };

@@ -7,6 +7,7 @@ const { SELECT_POINT } = require('../tables');
 const { selectPoint } = require('./point-select');
 
 const CONNECTIONS = 10;
+const IN_FLIGHT = 256;
 
 /** @type {import('.').Workload} */
 module.exports = {
@@ -15,18 +16,18 @@ module.exports = {
   unit: 'query',
   cases: [
     {
-      name: '256 in flight',
+      name: `${IN_FLIGHT} in flight`,
       max: CONNECTIONS,
       unitsPerOperation: 1,
       limit: {
         mode: 'select',
         text: SELECT_POINT,
         connections: CONNECTIONS,
-        inFlight: CONNECTIONS, // as many as pgbench can have
+        inFlight: IN_FLIGHT,
       },
       run(session, timing) {
         const random = newRandom(2);
-        return closedLoop(() => selectPoint(session, random), { ...timing, inFlight: 256 });
+        return closedLoop(() => selectPoint(session, random), { ...timing, inFlight: IN_FLIGHT });
       },
     },
   ],

@@ -55,6 +55,7 @@ module.exports = {
   id: 'w5',
   title: `W5: HTTP server on a pool of 10, ${HTTP_CONNECTIONS} HTTP connections`,
   unit: 'request',
+  bound: 'no-database',
   cases: ['/db', '/queries?n=20', '/updates?n=20', '/fortunes'].map((route) => ({
     name: route,
     max: 10,

@@ -138,19 +138,21 @@ describe('npm run bench:report', function () {
     const { page } = await open();
     const caption = 'Client CPU: how many times better pg-conduit is';
     const [head, ...rows] = await readTable(page, caption);
-    assert.deepEqual(head.slice(0, 6), [
+    assert.deepEqual(head.slice(0, 7), [
       'case',
       'pg',
       'pg-native-pipeline',
       'postgres',
+      'tokio-postgres',
       'pgbench',
       'c-limit',
     ]);
-    assert.deepEqual(rows[0].slice(0, 6), [
+    assert.deepEqual(rows[0].slice(0, 7), [
       'W1 16 in flight',
       '8.54×',
       '0.90×',
       '3.52×',
+      '0.70×',
       '1.50×',
       '0.36×',
     ]);
@@ -158,7 +160,7 @@ describe('npm run bench:report', function () {
     const kinds = await page
       .getByRole('table', { name: caption })
       .evaluate((table) => [...table.rows[1].cells].map((cell) => cell.className));
-    assert.deepEqual(kinds.slice(1, 6), ['better', 'worse', 'better', '', '']);
+    assert.deepEqual(kinds.slice(1, 7), ['better', 'worse', 'better', 'worse', '', '']);
   });
 
   it('has a table with the figures, the ranges and the ratios of each case', async () => {
@@ -176,6 +178,7 @@ describe('npm run bench:report', function () {
       ['pg', '68.3 (62.8–78.5)', '8.54×', '12,619 (11,609–14,512)', '7.13×'],
     ]);
     assert.equal(rows.at(-1)[0], 'c-limit limit');
+    assert.equal(rows.at(-3)[0], 'tokio-postgres anchor');
     const latencies = await readTable(page, '200 arrivals/s: median (min–max) of the rounds');
     assert.deepEqual(latencies, [
       ['driver', 'Latency p50, ms', 'Latency p99, ms', 'Latency p99, ratio'],
@@ -184,10 +187,42 @@ describe('npm run bench:report', function () {
     ]);
   });
 
+  it('says what part of the throughput without a database each driver reaches', async () => {
+    const { page } = await open();
+    const [head, ...rows] = await readTable(page, 'GET /db: median (min–max) of the rounds');
+    assert.equal(head.at(-1), 'Throughput, of no-database');
+    assert.deepEqual(
+      rows.map((cells) => [cells[0], cells.at(-1)]),
+      [
+        ['pg-conduit', '50 %'],
+        ['pg', '19 %'],
+        ['postgres', '35 %'],
+      ],
+    );
+  });
+
+  it('names the network of a run in its title, if it is not the usual one', async () => {
+    const machine = { ...FIGURES.machine, connection: 'TCP with TLS, 1 ms away' };
+    const network = { tcp: true, tls: true, latencyMillis: 1 };
+    writeFigures('away.json', { ...FIGURES, machine, network });
+    const { code, stderr } = await make(['away.json', '--output', 'away.html']);
+    assert.equal(code, 0, stderr);
+    const { page } = await open({}, 'away.html');
+    const title = await page.locator('#run-1-title').innerText();
+    assert.equal(title, 'pg-conduit 1.2.3, 2026-01-02, over TCP with TLS, 1 ms away');
+  });
+
   it('has a table for each line chart, by the growing parameter and by driver', async () => {
     const { page } = await open();
     const rows = await readTable(page, 'Memory, MiB: median (min–max), ratio');
-    assert.deepEqual(rows[0], ['idle connections', 'pg-conduit', 'pg', 'postgres', 'c-limit']);
+    assert.deepEqual(rows[0], [
+      'idle connections',
+      'pg-conduit',
+      'pg',
+      'postgres',
+      'tokio-postgres',
+      'c-limit',
+    ]);
     assert.deepEqual(
       rows.slice(1).map(([x]) => x),
       ['1', '10', '100', '1,000', '10,000'],
@@ -269,8 +304,11 @@ describe('npm run bench:report', function () {
   it('draws a line for each driver over a logarithmic axis', async () => {
     const { page } = await open();
     const figure = page.locator('#run-1-w7 .plot').first();
-    assert.equal(await figure.locator('[aria-label=line] path').count(), 4);
-    assert.match(await figure.innerText(), /^pg-conduit\s*pg\s*postgres\s*c-limit \(limit\)/);
+    assert.equal(await figure.locator('[aria-label=line] path').count(), 5);
+    assert.match(
+      await figure.innerText(),
+      /^pg-conduit\s*pg\s*postgres\s*tokio-postgres \(anchor\)\s*c-limit \(limit\)/,
+    );
     const places = await figure
       .locator('> svg [aria-label="x-axis tick label"] text')
       .evaluateAll((texts) =>

@@ -4,7 +4,7 @@
 // and what it makes of figures. Run by mocha.
 
 const assert = require('node:assert/strict');
-const { fork, spawn } = require('node:child_process');
+const { fork } = require('node:child_process');
 const { createHash, randomBytes } = require('node:crypto');
 const { once } = require('node:events');
 const fs = require('node:fs');
@@ -15,11 +15,11 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { startRelay } = require('../../bench/c/relay');
 const { formatReport, summarize } = require('../../bench/report');
 const { installOnce } = require('../../scripts/install-once');
+const { startBench } = require('../support/bench-run');
 const { cannotRun } = require('../support/cannot-run');
 const { connectionString, endAll, newClient } = require('../support/connect');
 
 const ROOT = path.join(__dirname, '..', '..');
-const RUN = path.join(ROOT, 'bench', 'run.js');
 const BREAK = path.join(__dirname, '..', 'support', 'fixtures', 'broken-drivers.js');
 const SLOW = path.join(__dirname, '..', 'support', 'fixtures', 'slow-http.js');
 
@@ -46,20 +46,8 @@ describe('npm run bench', function () {
 
   /** @param {string[]} args @param {Record<string, string>} [env] */
   function start(args, env) {
-    child = spawn(process.execPath, [RUN, ...args], {
-      cwd: folder,
-      // Without a value a variable is not passed on.
-      env: {
-        ...process.env,
-        PG_CONDUIT_TEST_SERVER: undefined,
-        PG_CONDUIT_DATABASE_URL: connectionString(),
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const run = { output: '', errors: '', closed: once(child, 'close') };
-    child.stdout.on('data', (chunk) => (run.output += chunk));
-    child.stderr.on('data', (chunk) => (run.errors += chunk));
+    const run = startBench(folder, args, { PG_CONDUIT_DATABASE_URL: connectionString(), ...env });
+    child = run.child;
     return run;
   }
 

@@ -10,7 +10,9 @@ const path = require('node:path');
 const { EXPERIMENTS } = require('../../bench/experiments');
 const { PAGES, fill } = require('../../bench/experiments/fill-docs');
 const { TABLES, fillFactors } = require('../../bench/factors');
+const { SERIES, fillCallers } = require('../../bench/callers');
 const { OF_DRIVERS, OF_TOOLS } = require('../../bench/fill-docs');
+const { fillHttpParts } = require('../../bench/http-parts');
 const { METRICS } = require('../../bench/page/metrics');
 const { PLACES, fillToolFactors } = require('../../bench/tool-factors');
 const { WORKLOADS } = require('../../bench/workloads');
@@ -173,9 +175,146 @@ describe('npm run docs:figures', () => {
       run.results = run.results.filter(({ workload }) => workload !== 'w5');
       assert.equal(fillFactors(page, [run]), page);
       assert.throws(() => fillFactors(page.replace('short', 'tiny'), []), {
-        message: 'There is no table tiny: short, full',
+        message: 'There is no table tiny: short, full, tls, away',
       });
     });
+  });
+
+  describe('for the tables of other networks', () => {
+    const performance = fs.readFileSync(OF_DRIVERS[1], 'utf8');
+
+    /** @param {object} [network] over which all cases have come out alike */
+    function madeUpRun(network) {
+      const drivers = ['pg-conduit', 'pg'];
+      return {
+        command: 'npm run bench -- --some',
+        machine: { rounds: 3, node: 'v20.0.0', server: '15.1', cpu: '2 x some' },
+        ours: 'pg-conduit',
+        network,
+        drivers: drivers.map((name) => ({ name, version: '8.23.1' })),
+        workloads: WORKLOADS,
+        results: WORKLOADS.flatMap(({ id, cases }) =>
+          cases.flatMap(({ name }) =>
+            drivers.map((driver) => ({
+              ...{ workload: id, case: name, driver, throughputRatio: 3, cpuRatio: 3 },
+              ...{ perSecond: SPREAD, cpuMicros: SPREAD },
+            })),
+          ),
+        ),
+      };
+    }
+
+    /** @param {string} text @returns {string[]} the marks below which it differs from the page */
+    function changed(text) {
+      /** @param {string} page */
+      const parts = (page) => page.split(/(?=<!-- (?!end))/);
+      const before = parts(performance);
+      return parts(text)
+        .filter((part, index) => part !== before[index])
+        .map((part) => part.slice(0, part.indexOf('\n')));
+    }
+
+    it('fills each table with figures of its network only', () => {
+      const plain = { tcp: false, tls: false, latencyMillis: 0 };
+      for (const [network, marks] of [
+        [undefined, ['<!-- factors full -->']],
+        [plain, ['<!-- factors full -->']],
+        [{ ...plain, tcp: true, tls: true }, ['<!-- factors tls -->']],
+        [{ ...plain, tcp: true, latencyMillis: 1 }, ['<!-- factors away -->']],
+        [{ ...plain, tcp: true }, []],
+        [{ tcp: true, tls: true, latencyMillis: 1 }, []],
+        [{ ...plain, tcp: true, latencyMillis: 2 }, []],
+      ]) {
+        const filled = fillFactors(performance, [madeUpRun(network)]);
+        assert.deepEqual(changed(filled), marks, JSON.stringify(network));
+      }
+    });
+
+    it('fills those of callers and of tools with figures of the usual network only', () => {
+      const away = madeUpRun({ tcp: true, tls: false, latencyMillis: 1 });
+      assert.equal(fillCallers(performance, [away]), performance);
+      const tools = '<!-- tools near -->\nold\n<!-- end of tools -->';
+      assert.equal(fillToolFactors(tools, [away]), tools);
+    });
+  });
+
+  describe('for the tables of callers', () => {
+    const page = `before\n<!-- callers "${SERIES[0]}" -->\nold\n<!-- end of callers -->\nafter`;
+    const { id, cases } = WORKLOADS.find((workload) => workload.id === 'w9');
+    const drivers = ['pg-conduit', 'pg', 'postgres', 'tokio-postgres', 'c-limit'];
+
+    /** @param {(result: { driver: string, case: string }) => object | undefined} change */
+    function madeUpRun(change = () => undefined) {
+      return {
+        command: 'npm run bench -- --workload w9',
+        machine: { rounds: 5, node: 'v20.0.0', server: '15.1', cpu: '2 x some' },
+        ours: 'pg-conduit',
+        limits: ['c-limit'],
+        anchors: ['tokio-postgres'],
+        drivers: drivers.map((name) => ({ name, version: '8.23.1' })),
+        workloads: WORKLOADS,
+        results: cases.flatMap(({ name }) =>
+          drivers.map((driver) => ({
+            ...{ workload: id, case: name, driver, measurements: [{}, {}, {}] },
+            perSecond: { median: 123_456, min: 1, max: 200_000 },
+            cpuMicros: { median: 4.567, min: 1, max: 9 },
+            ...change({ driver, case: name }),
+          })),
+        ),
+      };
+    }
+
+    it('has a mark for each series on a page, with a row for each number of callers', () => {
+      const text = fs.readFileSync(OF_DRIVERS[1], 'utf8');
+      for (const series of SERIES) assert.ok(text.includes(`<!-- callers "${series}" -->`), series);
+      const filled = fillCallers(page, [madeUpRun()]);
+      const rows = filled.split('\n').filter((line) => line.startsWith('| '));
+      assert.equal(
+        rows[0],
+        '| callers | pg-conduit | `pg` 8.23 | `postgres` 8.23 | `tokio-postgres` 8.23, anchor | `c-limit` 8.23, limit |',
+      );
+      const counts = rows.slice(2).map((row) => Number(row.split('|')[1]));
+      assert.deepEqual(counts, [1, 2, 4, 8, 16, 32, 64, 128, 256]);
+      assert.equal(rows[2], `| 1 | **123,000 (4.57)** |${' 123,000 (4.57) |'.repeat(4)}`);
+      assert.match(filled, /Measured by `npm run bench -- --workload w9`: medians of 3 rounds, /);
+      assert.match(filled, /^before\n[^]*\nafter$/);
+    });
+
+    it('names what has failed, and does not change a table of which a row was not run', () => {
+      const failing = madeUpRun(({ driver }) => driver === 'pg' && { error: 'it broke' });
+      assert.match(fillCallers(page, [failing]), /\*\* \| failed: it broke \| 123,000/);
+      const run = madeUpRun();
+      run.results = run.results.filter((one) => one.case !== cases[0].name);
+      assert.equal(fillCallers(page, [run]), page);
+      assert.throws(() => fillCallers(page.replace('one', 'no'), []), {
+        message: `There is no series callers, no connection: ${SERIES.join('; ')}`,
+      });
+    });
+  });
+
+  it('fills the table of HTTP servers with parts of the one without a database, rounded down', () => {
+    const page = 'before\n<!-- http -->\nold\n<!-- end of http -->\nafter';
+    const parts = { 'pg-conduit': 0.809, pg: 0.2, 'no-database': 1 };
+    const run = {
+      command: 'npm run bench -- --workload w5',
+      machine: { rounds: 3, node: 'v20.0.0', server: '15.1', cpu: '2 x some' },
+      ours: 'pg-conduit',
+      drivers: Object.keys(parts).map((name) => ({ name, version: '8.23.1' })),
+      results: WORKLOADS.find(({ id }) => id === 'w5').cases.flatMap(({ name }) =>
+        Object.entries(parts).map(([driver, boundPart]) => ({
+          ...{ workload: 'w5', case: name, driver, boundPart, perSecond: { median: 12_345 } },
+        })),
+      ),
+    };
+    const filled = fillHttpParts(page, [run]);
+    const rows = filled.split('\n').filter((line) => line.startsWith('| '));
+    assert.equal(rows[0], '|  | no database, requests/s | pg-conduit | `pg` 8.23 |');
+    assert.equal(rows[2], '| `/db` | 12,345 | 80 % | 20 % |');
+    assert.match(filled, /^before\n[^]*--workload w5`: medians of 3 rounds, [^]*\nafter$/);
+    const network = { tcp: true, tls: true, latencyMillis: 0 };
+    assert.equal(fillHttpParts(page, [{ ...run, network }]), page);
+    const performance = fs.readFileSync(OF_DRIVERS[1], 'utf8');
+    assert.notEqual(fillHttpParts(performance, [run]), performance);
   });
 
   describe('for the tables of the gains of tools', () => {

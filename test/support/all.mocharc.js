@@ -23,6 +23,7 @@ const LONGEST = [
   'project/documentation',
   'pool/retirement',
   'pool/refused',
+  'project/bench-network',
   'client/leaks',
   'faults/network-faults',
   'query/outcome',

@@ -6,6 +6,7 @@
 const assert = require('node:assert/strict');
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
+const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 
@@ -99,7 +100,7 @@ class Authority {
    */
   issue(name, { hosts = [], kind = 'ec', isExpired = false } = {}) {
     const file = path.join(this.#folder, `${++this.#issued}`);
-    const names = hosts.map((host) => `DNS:${host}`).join(',');
+    const names = hosts.map((host) => `${net.isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',');
     const extension = hosts.length > 0 ? ['-addext', `subjectAltName=${names}`] : [];
     const output = ['-keyout', `${file}.key`, '-out', `${file}.csr`];
     const subject = ['-subj', `/CN=${name}`, ...extension];

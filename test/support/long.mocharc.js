@@ -8,6 +8,7 @@ const SPECS = [
   'project/experiments',
   'connection/own-statements',
   'connection/catalog',
+  'project/bench-network',
   'client/leaks',
   'client/lifecycle',
   'faults/network-cuts',
