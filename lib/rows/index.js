@@ -3,8 +3,10 @@
 // Rows from the cells that the addon has decoded, with the parsers of pg-types (types/); and the
 // other way, the texts of values that are sent.
 
-const { Result } = require('./result');
-const { Field, setProperty, Shape, textParsers } = require('./row-builder');
+const { textParsers } = require('./parsers');
+const { Field, Result } = require('./result');
+const { setProperty } = require('./row-builder');
+const { Shape } = require('./shape');
 const { getTypesEpoch, isDefaultParser, ownTypes, types } = require('./types');
 const { isRowKeys, toRowKeys } = require('./row-keys');
 const { asText } = require('./types/as-text');
@@ -18,10 +20,10 @@ const {
 const { TypeOverrides } = require('./types/type-overrides');
 
 /**
- * @typedef {import('./row-builder').Cells} Cells
- * @typedef {import('./row-builder').Chunk} Chunk
- * @typedef {import('./row-builder').Int8} Int8
- * @typedef {import('./row-builder').TypeSource} TypeSource
+ * @typedef {import('./cells').Cells} Cells
+ * @typedef {import('./cells').Chunk} Chunk
+ * @typedef {import('./parsers').Int8} Int8
+ * @typedef {import('./parsers').TypeSource} TypeSource
  */
 
 module.exports = {

@@ -1,7 +1,7 @@
 'use strict';
 
 // The option `rowKeys`: under which keys the columns of a result are. Names are changed once for each shape of a
-// result (row-builder.js). Used by settings.js and query.js.
+// result (shape.js). Used by settings.js and query.js.
 
 /** @typedef {(name: string) => string} RowKeys */
 

@@ -1,6 +1,6 @@
 'use strict';
 
-// lib/rows/row-builder.js: generated code and the plain loop must build the same
+// lib/rows/shape.js and row-builder.js: generated code and the plain loop must build the same
 // rows, whatever the names of the columns. Cells are written by hand here, in the format of
 // src/wire_format.h.
 
@@ -8,7 +8,7 @@ const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
 const path = require('node:path');
 const { types } = require('../..');
-const { Field, Shape } = require('../../lib/rows/row-builder');
+const { Field, Shape } = require('../../lib/rows');
 const {
   cellKind,
   fieldBinaryDecodable,
@@ -158,6 +158,26 @@ describe('Shape', () => {
         }
         assert.equal({}.polluted, undefined);
       });
+
+      for (const count of [256, 257, 1100]) {
+        it(`builds rows of ${count} columns`, () => {
+          const columns = Array.from({ length: count }, (_, index) => field(`c${index}`));
+          const shape = new Shape(columns, Array(count).fill(cellKind.int32));
+          const writer = new Writer(2 * count);
+          for (let n = 0; n < 2 * count; ++n) writer.ints(n, 0);
+          for (const isArray of [true, false]) {
+            const rows = [];
+            shape.builder(isArray, source, 'string')(rows, writer, chunk, 0, 2);
+            const expected = [0, count].map((first) => columns.map((_, index) => first + index));
+            const names = isArray ? undefined : columns.map(({ name }) => name);
+            for (const [n, row] of rows.entries()) {
+              if (names !== undefined) assert.deepEqual(Object.keys(row), names);
+              assert.equal(Object.getPrototypeOf(row), (isArray ? Array : Object).prototype);
+              assert.deepEqual(Object.values(row), expected[n]);
+            }
+          }
+        });
+      }
 
       it('keeps the last of several columns with the same name, as pg does', () => {
         const shape = new Shape(

@@ -18,9 +18,9 @@ const OIDS = {
 };
 
 /**
- * @param {import('../row-builder').TypeSource} source
+ * @param {import('../parsers').TypeSource} source
  * @param {(keyof typeof OIDS)[]} kinds to be returned as texts
- * @returns {import('../row-builder').TypeSource}
+ * @returns {import('../parsers').TypeSource}
  */
 function asText(source, kinds) {
   if (kinds.length === 0) return source;

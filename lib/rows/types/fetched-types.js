@@ -6,7 +6,7 @@
 // options.js.
 
 const { TimeLimit } = require('../../base');
-const { textParsers } = require('../row-builder');
+const { textParsers } = require('../parsers');
 const { isDefaultParser, raiseTypesEpoch, types } = require('./index');
 const { OWN_LOOKUPS, TypeOverrides } = require('./type-overrides');
 
@@ -46,7 +46,7 @@ class FetchedTypes extends TypeOverrides {
 
   /**
    * @param {TypeSource} source of the parsers of elements
-   * @param {import('../row-builder').Int8} int8
+   * @param {import('../parsers').Int8} int8
    */
   constructor(source, int8) {
     super(source);
