@@ -39,6 +39,7 @@ const INPUTS = [
   'src',
   'deps/exports.map',
   'deps/libpq-config',
+  'deps/libpq-patches',
   'deps/libpq-peek.c',
   'deps/libpq-scram.c',
   'deps/libpq-tls.c',

@@ -1,15 +1,17 @@
 'use strict';
 
 // Knows libpq's C sources in deps/libpq: which version they are, and how another one gets there, which is the crate
-// pq-src, pinned by deps/libpq-source/Cargo.lock, downloaded by `cargo vendor` and checked file by file. They are
-// in the repository, so that a build needs neither cargo nor a network. scripts/build.js calls fetchLibpq(); by
-// hand, after Cargo.lock was changed: node scripts/fetch-libpq.js
+// pq-src, pinned by deps/libpq-source/Cargo.lock, downloaded by `cargo vendor` and checked file by file. The patches of
+// deps/libpq-patches are applied then, and nothing else is changed. They are in the repository, so that a build needs
+// neither cargo nor a network. scripts/build.js calls fetchLibpq(); by hand, after Cargo.lock or a patch was changed:
+// node scripts/fetch-libpq.js
 
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { applyPatches, PATCHES, patchFiles, unpatchedTexts } = require('./libpq-patches.js');
 
 const DEPS = path.join(__dirname, '..', 'deps');
 const LOCK_DIR = path.join(DEPS, 'libpq-source');
@@ -26,7 +28,8 @@ const PUBLIC_HEADERS = [
 ];
 
 /**
- * @returns {{ crate: string, libpq: string, checksum: string }} what the lock file pins
+ * @returns {{ crate: string, libpq: string, checksum: string, patches: Record<string, string> }} what the lock file
+ *   pins, and the SHA-256 of each patch
  */
 function readLock() {
   const lock = fs.readFileSync(path.join(LOCK_DIR, 'Cargo.lock'), 'utf8');
@@ -47,7 +50,13 @@ function readLock() {
         'update its PG_VERSION lines, and compare deps/libpq.gyp with the build.rs of the crate',
     );
   }
-  return { crate, libpq, checksum };
+  const patches = patchFiles().map((name) => [name, sha256(path.join(PATCHES, name))]);
+  return { crate, libpq, checksum, patches: Object.fromEntries(patches) };
+}
+
+/** @param {string} file */
+function sha256(file) {
+  return createHash('sha256').update(fs.readFileSync(file)).digest('hex');
 }
 
 /**
@@ -87,7 +96,7 @@ function vendorOrExplain(folder, libpq) {
     return vendor(folder);
   } catch (/** @type {any} */ error) {
     throw new Error(
-      `deps/libpq does not have the sources of libpq ${libpq}. If they were removed, ` +
+      `deps/libpq does not have the sources of libpq ${libpq}, or not these patches. If they were removed, ` +
         '`git checkout -- deps/libpq` brings them back; `PG_CONDUIT_LIBPQ=system npm run build:release` ' +
         `compiles with an installed libpq instead.\nTo fetch them: ${error.message}`,
       { cause: error },
@@ -97,7 +106,7 @@ function vendorOrExplain(folder, libpq) {
 
 /**
  * @param {string} folder the vendored crate
- * @param {{ crate: string, checksum: string }} lock
+ * @param {{ crate: string, checksum: string }} lock what it is checked against
  */
 function verify(folder, lock) {
   const manifest = fs.readFileSync(path.join(folder, 'Cargo.toml'), 'utf8');
@@ -112,27 +121,29 @@ function verify(folder, lock) {
     );
   }
   for (const [name, expected] of Object.entries(sums.files)) {
-    const actual = createHash('sha256')
-      .update(fs.readFileSync(path.join(folder, name)))
-      .digest('hex');
-    if (actual !== expected) {
+    if (sha256(path.join(folder, name)) !== expected) {
       throw new Error(`${CRATE} ${version}: ${name} does not have its recorded checksum`);
     }
   }
 }
 
-/** @returns {string} of all that is compiled: changes with each file and each name */
+/**
+ * @returns {string} of all that was fetched, the patches taken back: changes with each file and each name
+ * @throws {Error} if a file that is patched is not what the patches make of it
+ */
 function digestSources() {
+  const unpatched = unpatchedTexts(TARGET);
   const hash = createHash('sha256');
   for (const entry of fs.readdirSync(TARGET, { recursive: true }).map(String).sort()) {
     const file = path.join(TARGET, entry);
     if (file === STAMP || fs.statSync(file).isDirectory()) continue;
-    hash.update(`\0${entry.replaceAll(path.sep, '/')}\0`).update(fs.readFileSync(file));
+    const name = entry.replaceAll(path.sep, '/');
+    hash.update(`\0${name}\0`).update(unpatched.get(name) ?? fs.readFileSync(file));
   }
   return hash.digest('hex');
 }
 
-/** @returns {Record<string, string>} what deps/libpq says that it is */
+/** @returns {Record<string, any>} what deps/libpq says that it is */
 function readStamp() {
   return fs.existsSync(STAMP) ? JSON.parse(fs.readFileSync(STAMP, 'utf8')) : {};
 }
@@ -143,7 +154,10 @@ function readStamp() {
  */
 function fetchLibpq() {
   const lock = readLock();
-  if (readStamp().checksum === lock.checksum) return { version: lock.libpq, fetched: false };
+  const { checksum, patches } = readStamp();
+  if (checksum === lock.checksum && JSON.stringify(patches) === JSON.stringify(lock.patches)) {
+    return { version: lock.libpq, fetched: false };
+  }
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 'pg-conduit-libpq-'));
   try {
     const crate = vendorOrExplain(temporary, lock.libpq);
@@ -159,6 +173,7 @@ function fetchLibpq() {
       fs.copyFileSync(path.join(crate, name), path.join(TARGET, 'include', path.basename(name)));
     }
     fs.copyFileSync(path.join(DEPS, 'libpq-config', 'COPYRIGHT'), path.join(TARGET, 'COPYRIGHT'));
+    applyPatches(TARGET);
     // Last: it vouches for all the rest.
     const stamp = { ...lock, sources: digestSources() };
     fs.writeFileSync(STAMP, `${JSON.stringify(stamp, null, 2)}\n`);

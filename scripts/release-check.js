@@ -158,7 +158,7 @@ async function checkTypes(tarball) {
 
 /** The libpq that is compiled in, which npm does not know of. */
 function libpqComponent() {
-  const { crate, libpq, checksum } = readLock();
+  const { crate, libpq, checksum, patches } = readLock();
   return {
     type: 'library',
     'bom-ref': `libpq@${libpq}`,
@@ -168,6 +168,12 @@ function libpqComponent() {
     licenses: [{ license: { id: 'PostgreSQL' } }],
     purl: `pkg:cargo/pq-src@${crate.replace('+', '%2B')}`,
     hashes: [{ alg: 'SHA-256', content: checksum }],
+    pedigree: {
+      patches: Object.keys(patches).map((name) => ({
+        type: 'unofficial',
+        diff: { url: `deps/libpq-patches/${name}` },
+      })),
+    },
   };
 }
 

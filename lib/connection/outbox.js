@@ -22,8 +22,8 @@ const { SyncWriter } = require('./sync-groups');
  */
 
 /**
- * The most text and bytes in flight. The rest waits here and not in libpq's buffer, which libpq
- * moves as a whole after each partial write: with 120 MB in it that cost four times the CPU.
+ * The most text and bytes in flight. The rest waits here and not in libpq's buffer, which does not shrink again, and
+ * which an installed libpq (deps/libpq-patches) moves as a whole after each partial write.
  */
 const MAX_BYTES_IN_FLIGHT = 8 << 20;
 

@@ -8,6 +8,7 @@
 const assert = require('node:assert/strict');
 const { constants } = require('node:buffer');
 const { DatabaseError, ParameterError, ResultError } = require('../..');
+const { cannotRun } = require('../support/cannot-run');
 const { endAll, newClient } = require('../support/connect');
 const { EXECUTIONS } = require('../support/like-pg');
 const { errorOf } = require('../support/outcomes');
@@ -43,6 +44,26 @@ describe('sizes', function () {
     const value = 'x'.repeat(300 * MB);
     const rows = await amongNeighbours(client, { text: 'select $1::text as t', values: [value] });
     assert.ok(rows[0].t === value);
+  });
+
+  // A buffer that is moved after each partial write costs 100 times as much CPU for 10 times the bytes.
+  it('bytes of 600 MB are sent, and cost as much for each byte as those of 60 MB', async function () {
+    if (process.env.PG_CONDUIT_LIBPQ === 'system') {
+      cannotRun(this, 'the libpq of this machine moves its buffer');
+    }
+    const client = await newClient();
+    const cpuOf = async (bytes) => {
+      const value = Buffer.alloc(bytes, 'conduit');
+      const before = process.cpuUsage();
+      const query = { text: 'select length($1::bytea) as n', values: [value] };
+      assert.deepEqual(await amongNeighbours(client, query), [{ n: bytes }]);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    await cpuOf(60 * MB);
+    const few = await cpuOf(60 * MB);
+    const many = await cpuOf(600 * MB);
+    assert.ok(many < 40 * few, `${many / few} times the CPU`);
   });
 
   it('bytes of 300 MB go there and back, in each format', async () => {

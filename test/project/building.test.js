@@ -9,6 +9,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { digestSources, readLock, readStamp } = require('../../scripts/fetch-libpq');
+const { unpatchedTexts } = require('../../scripts/libpq-patches');
 const { shortcomings } = require('../../scripts/find-libpq');
 const { installCommand } = require('../../scripts/node-gyp');
 const { cannotRun } = require('../support/cannot-run');
@@ -16,10 +17,29 @@ const { cannotRun } = require('../support/cannot-run');
 const ROOT = path.join(__dirname, '..', '..');
 
 describe('the libpq in deps/', () => {
-  it('is the version that the lock file pins, and none of its files was changed', () => {
+  it('is the version that the lock file pins, and nothing was changed but by the patches', () => {
     const { sources, ...lock } = readStamp();
     assert.deepEqual(lock, readLock());
     assert.equal(digestSources(), sources);
+  });
+
+  it('has each patch as it is, and no other version of a line of it', () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'building-test-'));
+    try {
+      fs.cpSync(path.join(ROOT, 'deps', 'libpq'), folder, { recursive: true });
+      const file = path.join(folder, 'source/src/interfaces/libpq/fe-misc.c');
+      const text = fs.readFileSync(file, 'utf8');
+      const [unpatched] = [...unpatchedTexts(folder)].filter(([name]) => name.includes('fe-misc'));
+      assert.match(unpatched[1], /\n\t\tmemmove\(conn->outBuffer, ptr, remaining\);\n/);
+      assert.ok(!unpatched[1].includes('outStart'));
+      fs.writeFileSync(file, text.replace('sent >= newsize', 'sent > newsize'));
+      assert.throws(
+        () => unpatchedTexts(folder),
+        /^Error: deps\/libpq-patches\/0001-.+: deps\/libpq\/source\/.+\/fe-misc\.c is not what it makes/,
+      );
+    } finally {
+      fs.rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('is in the repository, so that a build fetches nothing', function () {

@@ -22,8 +22,9 @@ const ALLOWED = [
   /^lib\/(?:[\w-]+\/){0,2}[\w-]+(?:\.js|\.d\.ts)$/,
   /^src\/(?:\w+\.(?:cc|h)|addon\.gyp)$/,
   /^docs\/[\w-]+\.md$/,
-  /^scripts\/(?:build|fetch-libpq|find-libpq|native-headers|node-gyp)\.js$/,
+  /^scripts\/(?:build|fetch-libpq|find-libpq|libpq-patches|native-headers|node-gyp)\.js$/,
   /^deps\/(?:exports\.map|libpq-(?:peek|scram|tls)\.c|libpq\.gyp|sanitize\.gypi)$/,
+  /^deps\/libpq-patches\/\d{4}-[\w-]+\.patch$/,
   /^deps\/libpq-config\/(?:COPYRIGHT|pg_config_os\.h|pg_config_paths\.h)$/,
   /^deps\/libpq-source\/Cargo\.(?:lock|toml)$/,
   /^deps\/libpq\/(?:COPYRIGHT|version\.json)$/,
@@ -43,6 +44,7 @@ const NEEDED = [
   'src/addon.gyp',
   'deps/libpq-config/COPYRIGHT',
   'deps/libpq/version.json',
+  'deps/libpq-patches/0001-do-not-move-the-output-buffer.patch',
   'deps/libpq/source/src/interfaces/libpq/fe-exec.c',
 ];
 

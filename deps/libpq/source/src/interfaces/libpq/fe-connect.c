@@ -5121,7 +5121,8 @@ freePGconn(PGconn *conn)
 	/* if this is a cancel connection, be_cancel_key may still be allocated */
 	free(conn->be_cancel_key);
 	free(conn->inBuffer);
-	free(conn->outBuffer);
+	if (conn->outBuffer)
+		free(conn->outBuffer - conn->outStart);
 	free(conn->rowBuf);
 	termPQExpBuffer(&conn->errorMessage);
 	termPQExpBuffer(&conn->workBuffer);

@@ -289,11 +289,29 @@ int
 pqCheckOutBufferSpace(size_t bytes_needed, PGconn *conn)
 {
 	int			newsize = conn->outBufSize;
+	int			sent = conn->outStart;
 	char	   *newbuf;
 
 	/* Quick exit if we have enough space */
 	if (bytes_needed <= (size_t) newsize)
 		return 0;
+
+	/*
+	 * Before concluding that we need to enlarge the buffer, left-justify
+	 * whatever is in it and recheck.  The space gained must be at least as
+	 * much as was moved for it, so that moving costs no more, over all, than
+	 * sending did.
+	 */
+	if (sent > 0)
+	{
+		memmove(conn->outBuffer - sent, conn->outBuffer, newsize);
+		conn->outBuffer -= sent;
+		conn->outStart = 0;
+		conn->outBufSize += sent;
+		if (bytes_needed <= (size_t) conn->outBufSize && sent >= newsize)
+			return 0;
+		newsize = conn->outBufSize;
+	}
 
 	/*
 	 * If we need to enlarge the buffer, we first try to double it in size; if
@@ -318,6 +336,10 @@ pqCheckOutBufferSpace(size_t bytes_needed, PGconn *conn)
 			return 0;
 		}
 	}
+
+	/* Left-justifying may have made enough space after all */
+	if (bytes_needed <= (size_t) conn->outBufSize)
+		return 0;
 
 	newsize = conn->outBufSize;
 	do
@@ -1120,9 +1142,23 @@ pqSendSome(PGconn *conn, int len)
 		}
 	}
 
-	/* shift the remaining contents of the buffer */
+	/*
+	 * Step over what was sent.  The remaining contents are not shifted until
+	 * room is needed: with a large message in the buffer, doing that after
+	 * each partial write would lead to O(N^2) performance.
+	 */
 	if (remaining > 0)
-		memmove(conn->outBuffer, ptr, remaining);
+	{
+		conn->outStart += ptr - conn->outBuffer;
+		conn->outBufSize -= ptr - conn->outBuffer;
+		conn->outBuffer = ptr;
+	}
+	else
+	{
+		conn->outBuffer -= conn->outStart;
+		conn->outBufSize += conn->outStart;
+		conn->outStart = 0;
+	}
 	conn->outCount = remaining;
 
 	return result;

@@ -578,8 +578,9 @@ struct pg_conn
 	int			inEnd;			/* offset to first position after avail data */
 
 	/* Buffer for data not yet sent to backend */
-	char	   *outBuffer;		/* currently allocated buffer */
-	int			outBufSize;		/* allocated size of buffer */
+	char	   *outBuffer;		/* first unsent byte in allocated buffer */
+	int			outStart;		/* its offset in allocated buffer */
+	int			outBufSize;		/* allocated size of buffer, from there on */
 	int			outCount;		/* number of chars waiting in buffer */
 
 	/* State for constructing messages in outBuffer */
