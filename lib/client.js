@@ -16,6 +16,7 @@ const {
   plainQuery,
   settingsOf,
   transactionsOf,
+  typesOf,
 } = require('./client/client');
 const { handOver, markHanded } = require('./client/handed-query');
 const { shareClients } = require('./client/joining-clients');
@@ -64,6 +65,7 @@ module.exports = {
   shareClients,
   Streamable,
   transactionsOf,
+  typesOf,
   watchSubmittable,
 };
 

@@ -47,6 +47,8 @@ let transactionsOf;
 let settingsOf;
 /** @type {(client: Client) => ClientEvents} */
 let eventsOf;
+/** @type {(client: Client) => import('../rows').TypeSource} the parsers of its results */
+let typesOf;
 
 class Client extends Streamable {
   /** @type {Connection} or what a pool has made in its place */
@@ -69,6 +71,7 @@ class Client extends Streamable {
     transactionsOf = (client) => client.#transactions;
     settingsOf = (client) => client.#settings;
     eventsOf = (client) => client.#events;
+    typesOf = (client) => client.#defaults.types;
   }
 
   /**
@@ -396,4 +399,5 @@ module.exports = {
   plainQuery,
   settingsOf,
   transactionsOf,
+  typesOf,
 };

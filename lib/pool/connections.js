@@ -11,7 +11,8 @@ const { Metrics } = require('./metrics');
 
 /**
  * @typedef {object} Listener
- * @property {(member: Member) => void} onOpened nobody else knows it yet
+ * @property {(member: Member) => void} onConnected nobody else knows it yet
+ * @property {(member: Member) => void} onOpened what was asked of it by then is answered
  * @property {(error: Error) => void} onOpenFailed
  * @property {(member: Member, error: Error) => void} onLost
  * @property {(member: Member) => void} onClosed after onLost, if it was lost
@@ -157,12 +158,13 @@ class PoolConnections {
     ++this.connectingCount;
     return member.connect().then(
       () => {
-        --this.connectingCount;
         this.hasOpened = true;
         this.#backoff.succeeded();
         this.#sweepLater();
-        listener.onOpened(member);
-        return undefined;
+        listener.onConnected(member);
+        const { connection } = member;
+        if (connection.inFlight === 0) return this.#onReady(member);
+        return connection.whenQuiet().then(() => this.#onReady(member));
       },
       (error) => {
         // It may be open: what the class of the option `Client` does in connect() is the user's affair.
@@ -172,6 +174,12 @@ class PoolConnections {
         return failure;
       },
     );
+  }
+
+  /** @param {Member} member @returns {undefined} there is no error */
+  #onReady(member) {
+    --this.connectingCount;
+    this.#listener.onOpened(member);
   }
 
   /** @param {Error} error */

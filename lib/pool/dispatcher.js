@@ -67,6 +67,7 @@ class Dispatcher {
     this.#owner = owner;
     this.#limits = limits;
     const listener = {
+      onConnected: (/** @type {Member} */ member) => this.#onConnected(member),
       onOpened: (/** @type {Member} */ member) => this.#onOpened(member),
       onOpenFailed: (/** @type {Error} */ error) => this.#onOpenFailed(error),
       onLost: (/** @type {Member} */ member, /** @type {Error} */ error) =>
@@ -283,12 +284,17 @@ class Dispatcher {
   }
 
   /** @param {Member} member */
-  #onOpened(member) {
+  #onConnected(member) {
     this.#refusals.over();
     // A listener of once() is gone behind this connection, and the others are not like it.
     this.#sameServer.add(member, this.#owner.hasSetUp());
-    // A listener may send what every connection is to begin with; it still has it alone.
+    // A listener may send what every connection is to begin with. It has it alone until that is answered: it may go by the
+    // answer, as those do who ask for the OID of a type and set its parser.
     this.#owner.onOpened(member.client);
+  }
+
+  /** @param {Member} member */
+  #onOpened(member) {
     member.start();
     // The listener may have ended it, too.
     const isWanted = member.connection.state === 'ready' && !this.#connections.isOneTooMany;

@@ -11,6 +11,7 @@ const {
   plainQuery,
   POOL,
   setUpSession,
+  typesOf,
 } = require('../client');
 const { OwnQuery } = require('../connection');
 const { DISCARD_ALL } = require('../options');
@@ -91,12 +92,23 @@ class Member {
     if (this.#settings.allowExitOnIdle && this.connection.inFlight === 0) {
       this.connection.setLoopRef(true);
     }
+    if (typesOf(this.client) !== this.#settings.types) this.#lendParsers(work);
     if (this.isWrapped && work.constructor === Query) {
       const query = /** @type {Query} */ (work);
       if (handOver(query, this.client, this.connection, this.#onUnsent)) return;
     }
     if (work instanceof Batch) this.connection.submitBatch(work);
     else this.connection.submit(work);
+  }
+
+  /**
+   * As in `pg`, what a listener of `connect` has set on the client counts for what a pool runs on it.
+   * @param {Query | Batch} work
+   */
+  #lendParsers(work) {
+    for (const query of work instanceof Batch ? work.members : [work]) {
+      if (query.types === this.#settings.types) query.types = typesOf(this.client);
+    }
   }
 
   /** The client that users have for it. */
