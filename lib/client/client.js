@@ -118,10 +118,7 @@ class Client extends Streamable {
     return undefined;
   }
 
-  /**
-   * @template T
-   * @param {Promise<T>} promise
-   */
+  /** @template T @param {Promise<T>} promise */
   #own(promise) {
     const Own = this.#settings.Promise;
     return Own === undefined ? promise : Own.resolve(promise);
@@ -237,10 +234,7 @@ class Client extends Streamable {
     return batch.promise;
   }
 
-  /**
-   * @param {Query | Batch} work
-   * @param {Error | undefined} refusal
-   */
+  /** @param {Query | Batch} work @param {Error | undefined} refusal */
   #begin(work, refusal) {
     // An empty batch.
     if (work.isSettled) return;
