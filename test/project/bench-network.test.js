@@ -7,6 +7,7 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { parse } = require('pg-connection-string');
 const { newAnchor } = require('../../bench/anchors/anchor');
 const pgx = require('../../bench/anchors/pgx');
 const tokioPostgres = require('../../bench/anchors/tokio-postgres');
@@ -14,6 +15,7 @@ const noDatabase = require('../../bench/drivers/no-database');
 const { Server } = require('../../bench/http/server');
 const { verifyRoute } = require('../../bench/http/verify');
 const { formatReport, summarize } = require('../../bench/report');
+const { openPlaces } = require('../../bench/tools/places');
 const { installOnce } = require('../../scripts/install-once');
 const { startBench } = require('../support/bench-run');
 const { cannotRun } = require('../support/cannot-run');
@@ -91,6 +93,22 @@ describe('npm run bench, further away and beside other languages', function () {
     assert.ok(alone.p50Micros.median >= 20_000, JSON.stringify(alone.p50Micros));
     assert.match(run.output, /W1: .* one connection \(TCP, 20 ms away\)\n/);
     assert.match(figures.machine.places.Network, /^a query alone takes \d.* through a relay, /);
+  });
+
+  it('puts the tools at that distance, in the place of their own', async function () {
+    if (process.platform !== 'linux') cannotRun(this, 'the relay is for Linux');
+    const { host, port, user, database, password } = parse(connectionString());
+    const config = { host, port: Number(port), user, database, password };
+    const network = { tcp: true, tls: false, latencyMillis: 8 };
+    const { places, tearDown } = await openPlaces({ config }, network);
+    const told = await tearDown();
+    assert.deepEqual(Object.keys(places), ['near']);
+    assert.notEqual(places.near.config.port, config.port);
+    assert.equal(new URL(places.near.url).port, String(places.near.config.port));
+    const [[name, words]] = Object.entries(told);
+    assert.equal(name, 'W8, 8 ms away');
+    const [, millis] = /^a query alone takes (\S+) ms, through a relay, /.exec(words) ?? [];
+    assert.ok(Number(millis) >= 8, words);
   });
 
   for (const [args, message] of [
