@@ -453,7 +453,7 @@ export interface QueryConfig<Values = any> {
    * otherwise the query rejects with a {@link ParameterError}.
    */
   name?: string | undefined;
-  /** `'array'` returns each row as an array. */
+  /** `'array'` returns each row as an array. `'columns'` is in {@link QueryColumnsConfig}. */
   rowMode?: 'array' | null | undefined;
   /** Type parsers for this query only. */
   types?: TypeSource | undefined;
@@ -487,6 +487,14 @@ export interface QueryConfig<Values = any> {
 /** A query whose rows are arrays. */
 export interface QueryArrayConfig<Values = any> extends QueryConfig<Values> {
   rowMode: 'array';
+}
+
+/**
+ * A query whose result has one array for each column, and no rows. For `query()` and `batch()`: a stream or a cursor rejects
+ * with a {@link ParameterError}.
+ */
+export interface QueryColumnsConfig<Values = any> extends Omit<QueryConfig<Values>, 'rowMode'> {
+  rowMode: 'columns';
 }
 
 /** One column, as the server describes it. Frozen. */
@@ -543,6 +551,39 @@ export type QueryResult<Row = any> = Result<Row>;
 export interface QueryArrayResult<Row extends any[] = any[]> extends Result<Row> {}
 
 /**
+ * The values of a {@link Column}, one for each row. Which array it is depends on the type of the column only:
+ * - `smallint`, `integer`: Int32Array
+ * - `oid`: Uint32Array
+ * - `bigint`: BigInt64Array; with `int8: 'number'`, Float64Array
+ * - `real`, `double precision`: Float64Array
+ * - `boolean`: Uint8Array of 0 and 1
+ * - `date`, `timestamp`, `timestamptz`: Float64Array of milliseconds since 1970, as `getTime()` of the Date in a row returns them;
+ *   `infinity` is Infinity
+ * - all other types, and each type that has a parser of the user's: an ordinary array of what rows have
+ */
+export type ColumnValues =
+  Uint8Array | Int32Array | Uint32Array | Float64Array | BigInt64Array | any[];
+
+/** One column of a {@link ColumnsResult}. */
+export interface Column<Values extends ColumnValues = ColumnValues> {
+  /** The name of the column, or its key according to `rowKeys`. Several columns may have the same name. */
+  name: string;
+  /**
+   * In place of NULL a Float64Array has NaN, other typed arrays 0, and ordinary arrays null. A typed array has an ArrayBuffer
+   * of its own, of its size.
+   */
+  values: Values;
+  /** 1 for each row whose value is NULL, else 0. Null if no value is. */
+  nulls: Uint8Array | null;
+}
+
+/** What a query with `rowMode: 'columns'` resolves to. `rows` is empty; `rowCount` is the number of rows. */
+export interface ColumnsResult<Columns extends readonly Column[] = Column[]> extends Result<never> {
+  /** One for each of `fields`, in the same order. None if the statement returns no rows. */
+  columns: Columns;
+}
+
+/**
  * A function that is called with `Args`: a callback, or an event listener. Its parameters may be declared with narrower
  * types, such as those of `@types/pg`: `(error: Error, result) => …`, `(client: PoolClient) => …`.
  */
@@ -568,6 +609,12 @@ export interface Queryable {
     values?: QueryValues | null,
     options?: QueryOptions | null,
   ): Promise<QueryArrayResult<Row>>;
+  /** With `rowMode: 'columns'`: one array for each column. */
+  query<Columns extends readonly Column[] = Column[], Values = any>(
+    config: QueryColumnsConfig<Values>,
+    values?: QueryValues | null,
+    options?: QueryOptions | null,
+  ): Promise<ColumnsResult<Columns>>;
   /**
    * Runs one statement. A text with several statements and no values (`'select 1; select 2'`) resolves to an array of
    * results, as in `pg`. On a pool it has a connection to itself, and must not leave a transaction open.
@@ -641,7 +688,7 @@ export interface Queryable {
 
 /** The queries of a batch: as many as `Shape` has elements. */
 export type BatchQueries<Shape extends readonly unknown[]> = {
-  readonly [Index in keyof Shape]: string | QueryConfig;
+  readonly [Index in keyof Shape]: string | QueryConfig | QueryColumnsConfig;
 };
 
 /** A result for each query of a batch, in order. */

@@ -1,7 +1,6 @@
 // See binary_value.h.
 #include "binary_value.h"
 
-#include <cstdio>
 #include <limits>
 
 namespace pg_conduit {
@@ -21,7 +20,7 @@ constexpr uint16_t kPlusInfinity = 0xD000;
 constexpr uint16_t kMinusInfinity = 0xF000;
 
 uint16_t ReadUint16(std::string_view bytes, size_t at) {
-  return static_cast<uint16_t>(ReadBigEndian(bytes.substr(at, 2)));
+  return ReadBigEndian16(bytes.data() + at);
 }
 
 // 16 for what is not a hexadecimal digit.
@@ -34,20 +33,22 @@ unsigned HexDigit(char c) {
 
 bool IsOctal(char c, char highest) { return c >= '0' && c <= highest; }
 
+// `count` decimal digits of `value`.
+void PutDigits(int value, int count, char* out) {
+  for (int at = count - 1; at >= 0; --at, value /= 10)
+    out[at] = static_cast<char>('0' + value % 10);
+}
+
 // A group of numeric's digits, base 10000.
 void AppendGroup(int group, bool is_first, std::string* out) {
-  char text[16];
-  const int length = std::snprintf(text, sizeof(text), is_first ? "%d" : "%04d", group);
-  out->append(text, static_cast<size_t>(length));
+  char text[4];
+  PutDigits(group, 4, text);
+  size_t skipped = 0;
+  while (is_first && skipped < 3 && text[skipped] == '0') ++skipped;
+  out->append(text + skipped, sizeof(text) - skipped);
 }
 
 }  // namespace
-
-uint64_t ReadBigEndian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char c : bytes) value = (value << 8) | static_cast<unsigned char>(c);
-  return value;
-}
 
 double TimestampMillis(int64_t micros) {
   if (micros == std::numeric_limits<int64_t>::max()) return kInfinity;
@@ -68,24 +69,29 @@ bool AppendTime(int64_t micros, std::string* out) {
   if (micros < 0 || micros > 86400 * kMicrosPerSecond) return false;
   const auto seconds = static_cast<int>(micros / kMicrosPerSecond);
   const auto fraction = static_cast<int>(micros % kMicrosPerSecond);
-  char text[32];
-  int length = std::snprintf(text, sizeof(text), "%02d:%02d:%02d.%06d", seconds / 3600,
-                             seconds / 60 % 60, seconds % 60, fraction);
-  while (text[length - 1] == '0' && fraction != 0) --length;
-  if (fraction == 0) length = 8;
-  out->append(text, static_cast<size_t>(length));
+  char text[] = "00:00:00.000000";
+  PutDigits(seconds / 3600, 2, text);
+  PutDigits(seconds / 60 % 60, 2, text + 3);
+  PutDigits(seconds % 60, 2, text + 6);
+  PutDigits(fraction, 6, text + 9);
+  size_t length = fraction == 0 ? 8 : 15;
+  while (fraction != 0 && text[length - 1] == '0') --length;
+  out->append(text, length);
   return true;
 }
 
 bool AppendUuid(std::string_view value, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
   if (value.size() != 16) return false;
+  char text[36];
+  char* at = text;
   for (size_t index = 0; index < value.size(); ++index) {
-    if (index == 4 || index == 6 || index == 8 || index == 10) out->push_back('-');
+    if (index == 4 || index == 6 || index == 8 || index == 10) *at++ = '-';
     const auto byte = static_cast<unsigned char>(value[index]);
-    out->push_back(kHex[byte >> 4]);
-    out->push_back(kHex[byte & 15]);
+    *at++ = kHex[byte >> 4];
+    *at++ = kHex[byte & 15];
   }
+  out->append(text, sizeof(text));
   return true;
 }
 

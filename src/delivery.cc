@@ -185,11 +185,7 @@ bool Delivery::AppendJson(std::string_view text, uint64_t* cell) {
   constexpr size_t kMore = 32;  // brackets, commas, quotes and counts
   TextChunk& chunk = this->text();
   if (chunk.json.size() + text.size() + json_guard_.size() + kMore > kMaxStringLength) return false;
-  size_t units = text.size();
-  if (!IsAscii(text)) {
-    std::u16string scratch;
-    units = AppendUtf16(text, &scratch);
-  }
+  const size_t units = IsAscii(text) ? text.size() : CountUtf16(text);
   const auto add = [&chunk](char before, std::string_view value, size_t value_units) {
     chunk.json.push_back(before);
     chunk.json.append(value);

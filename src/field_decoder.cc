@@ -125,12 +125,18 @@ bool PutTextBytes(std::string_view text, Delivery* delivery, uint64_t* cell) {
   return true;
 }
 
-// The text that `append` makes of the value.
+// The text that `append` makes of the value, which is ASCII.
 template <typename Value>
 bool PutFormatted(bool (*append)(Value, std::string*), Value value, Delivery* delivery,
                   uint64_t* cell) {
-  std::string text;
-  return append(value, &text) && PutText(text, delivery, cell);
+  std::string& ascii = delivery->text().ascii;
+  const size_t before = ascii.size();
+  if (!append(value, &ascii) || ascii.size() > Delivery::kMaxStringLength) {
+    ascii.resize(before);
+    return false;
+  }
+  *cell = PackPair(static_cast<int32_t>(before), static_cast<int32_t>(ascii.size() - before));
+  return true;
 }
 
 bool PutInt8Text(int64_t value, Delivery* delivery, uint64_t* cell) {
@@ -285,12 +291,12 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       return delivery->AppendJson(value.substr(1), cell);
     case Codec::kBinaryInt2:
       if (size != 2) return false;
-      *cell = PackPair(static_cast<int16_t>(ReadBigEndian(value)), 0);
+      *cell = PackPair(static_cast<int16_t>(ReadBigEndian16(value.data())), 0);
       return true;
     case Codec::kBinaryInt4:
     case Codec::kBinaryOid:
       if (size != 4) return false;
-      *cell = PackPair(static_cast<int32_t>(ReadBigEndian(value)), 0);
+      *cell = PackPair(static_cast<int32_t>(ReadBigEndian32(value.data())), 0);
       return true;
     case Codec::kBinaryBool:
       if (size != 1) return false;
@@ -298,7 +304,7 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       return true;
     case Codec::kBinaryFloat8: {
       if (size != 8) return false;
-      const uint64_t bits = ReadBigEndian(value);
+      const uint64_t bits = ReadBigEndian64(value.data());
       double number;
       std::memcpy(&number, &bits, sizeof(number));
       *cell = PackDouble(number);
@@ -306,27 +312,28 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
     }
     case Codec::kBinaryInt8Text:
       if (size != 8) return false;
-      return PutInt8Text(static_cast<int64_t>(ReadBigEndian(value)), delivery, cell);
+      return PutInt8Text(static_cast<int64_t>(ReadBigEndian64(value.data())), delivery, cell);
     case Codec::kBinaryInt8Number:
       if (size != 8) return false;
-      *cell = PackSafeInteger(static_cast<int64_t>(ReadBigEndian(value)));
+      *cell = PackSafeInteger(static_cast<int64_t>(ReadBigEndian64(value.data())));
       return true;
     case Codec::kBinaryBigInt:
       if (size != 8) return false;
-      PutBigInt(static_cast<int64_t>(ReadBigEndian(value)), cell);
+      PutBigInt(static_cast<int64_t>(ReadBigEndian64(value.data())), cell);
       return true;
     case Codec::kBinaryTimestampTz:
     case Codec::kBinaryTimestamp:
       if (size != 8) return false;
-      *cell = PackDouble(TimestampMillis(static_cast<int64_t>(ReadBigEndian(value))));
+      *cell = PackDouble(TimestampMillis(static_cast<int64_t>(ReadBigEndian64(value.data()))));
       return true;
     case Codec::kBinaryDate:
       if (size != 4) return false;
-      *cell = PackDouble(DateMillis(static_cast<int32_t>(ReadBigEndian(value))));
+      *cell = PackDouble(DateMillis(static_cast<int32_t>(ReadBigEndian32(value.data()))));
       return true;
     case Codec::kBinaryTime:
       if (size != 8) return false;
-      return PutFormatted(AppendTime, static_cast<int64_t>(ReadBigEndian(value)), delivery, cell);
+      return PutFormatted(AppendTime, static_cast<int64_t>(ReadBigEndian64(value.data())), delivery,
+                          cell);
     case Codec::kBinaryUuid:
       return PutFormatted(AppendUuid, value, delivery, cell);
     case Codec::kBinaryNumeric:

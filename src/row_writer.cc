@@ -59,11 +59,12 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
   const auto columns = static_cast<int>(shape.columns.size());
   for (int column = 0; column < columns; ++column) {
     const ColumnPlan& plan = shape.columns[static_cast<size_t>(column)];
-    if (PQgetisnull(result, row, column) != 0) {
+    const auto length = static_cast<size_t>(PQgetlength(result, row, column));
+    // libpq checks its arguments in each call; the length of NULL is 0.
+    if (length == 0 && PQgetisnull(result, row, column) != 0) {
       *cell = kNullCell;
     } else {
-      const std::string_view value(PQgetvalue(result, row, column),
-                                   static_cast<size_t>(PQgetlength(result, row, column)));
+      const std::string_view value(PQgetvalue(result, row, column), length);
       if (!DecodeField(plan, value, delivery_, cell)) {
         delivery_->DropCells(shape.cells_per_row);
         return column;

@@ -5,7 +5,7 @@
 // in a transaction. Called by client.js.
 
 const { ConnectionError, lock } = require('../base');
-const { Result } = require('../rows');
+const { newResult } = require('../rows');
 const { looseError } = require('../transaction');
 
 /**
@@ -49,7 +49,7 @@ function beginsEarly(query, connection) {
 /**
  * @param {Query} query that was submitted
  * @param {Connection} connection
- * @returns {Promise<Result>} what its caller gets
+ * @returns {Promise<import('../rows').Result>} what its caller gets
  */
 function beginEarly(query, connection) {
   const { reject } = query;
@@ -67,7 +67,7 @@ function beginEarly(query, connection) {
         }
         reject.call(query, error);
       };
-      const result = new Result(query.rowAsArray);
+      const result = newResult(query.rowMode);
       result.addCommandComplete({
         text: /^\s*b/i.test(query.text) ? 'BEGIN' : 'START TRANSACTION',
       });

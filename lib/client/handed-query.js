@@ -73,12 +73,12 @@ class HandedQuery {
   }
 
   pass() {
-    const { text, parameters, name, rowAsArray } = this.#query;
+    const { text, parameters, name, rowMode } = this.#query;
     this.#handedValues = [...parameters];
     /** @type {Record<PropertyKey, any>} */
     const config = { text, values: this.#handedValues, [HANDED]: this };
     if (name !== undefined) config.name = name;
-    if (rowAsArray) config.rowMode = 'array';
+    if (rowMode !== undefined) config.rowMode = rowMode;
     const answer = this.#callWrapper(config);
     // If the method was not called yet, the wrapper may call it later.
     if (!this.isTaken) this.#reserve();
@@ -201,7 +201,7 @@ class HandedQuery {
     query.parameters = read.parameters;
     query.size = read.size;
     query.name = read.name;
-    query.rowAsArray = read.rowAsArray;
+    query.rowMode = read.rowMode;
     // The connection then looks up what kind of statement it is.
     // @ts-expect-error it is found anew
     query.info = undefined;

@@ -88,6 +88,11 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
 function readStreamed(text, values, options, defaults) {
   const { signal } = options ?? {};
   const query = readQuery(text, values, options && { signal }, defaults, StreamedQuery);
+  if (query.rowMode === 'columns') {
+    query.refusal ??= new ParameterError(
+      "rowMode: 'columns' is for query() and batch(): streams and cursors give out row by row",
+    );
+  }
   for (const [name, value] of Object.entries(options ?? {})) {
     if (name === 'batchSize' || name === 'signal' || value === undefined) continue;
     query.refusal ??= new ParameterError(
@@ -140,8 +145,10 @@ function checkArguments(text, values, options) {
   }
   if (options === NO_OPTIONS) return;
   const { rowMode, types, name, prepare, rowKeys, syncGroup } = options;
-  if (rowMode && rowMode !== 'array') {
-    throw new ParameterError(`rowMode must be 'array' or nothing, not ${String(rowMode)}`);
+  if (rowMode && rowMode !== 'array' && rowMode !== 'columns') {
+    throw new ParameterError(
+      `rowMode must be 'array', 'columns' or nothing, not ${String(rowMode)}`,
+    );
   }
   if (types && typeof types.getTypeParser !== 'function') {
     throw new ParameterError('types must have a function getTypeParser(oid, format)');

@@ -6,6 +6,7 @@
 
 const { afterDelivery, callApart, ConnectionError, DatabaseError } = require('../base');
 const { outcome } = require('../query');
+const { countRows } = require('../rows');
 const {
   faultError,
   lostError,
@@ -168,8 +169,8 @@ class Answers {
       info.isUntried = false;
       if (query.result !== undefined) {
         info.learnEffect(query.result.command);
-        info.rows = query.result.rows.length;
-        info.learnCount(query.result);
+        info.rows = countRows(query.result);
+        info.learnCount(query.result, info.rows);
       }
       query.resolve(query.value);
       // The query may be referenced for longer than its caller keeps the result.

@@ -7,6 +7,7 @@
 const { BytesGoneError, flag, int8Mode, ParameterError } = require('../base');
 const { freeSlot, takeSlot, ticks } = require('../native');
 const { tooLargeError } = require('../query');
+const { int8OfColumns } = require('../rows');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
 const { SyncGroup } = require('./sync-groups');
 
@@ -41,6 +42,12 @@ class CommandWriter {
     this.#formats = formats;
     this.#syncs = syncs;
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
+  }
+
+  /** @param {Query} query */
+  #int8FlagsOf({ rowMode, int8 }) {
+    if (rowMode !== 'columns') return this.#int8Flags;
+    return int8Mode[int8OfColumns(int8)] << flag.int8Shift;
   }
 
   /** @param {Query} query */
@@ -85,7 +92,7 @@ class CommandWriter {
 
   /** @param {Query} query a text of several statements */
   #sendSimple(query) {
-    let flags = this.#int8Flags;
+    let flags = this.#int8FlagsOf(query);
     try {
       flags |= unpreparedFlags(query.types);
     } catch (error) {
@@ -137,7 +144,7 @@ class CommandWriter {
     const { id } = this.#connection;
     const { statement, slot, info, types, parameters } = query;
     const mayBeMany = info.rows > MANY_ROWS || info.effect === 'unknown';
-    let flags = this.#int8Flags;
+    let flags = this.#int8FlagsOf(query);
     if (query.isStreamed) flags |= flag.streamed;
     else if (mayBeMany) flags |= flag.chunked;
     if (query.isDescription) {

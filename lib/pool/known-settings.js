@@ -3,7 +3,7 @@
 // Texts that have made settings which a lease takes along (statements/profile.js). What has succeeded once need not be
 // executed again: whichever connection the lease uses next gets them. Owned by leases.js.
 
-const { Result } = require('../rows');
+const { newResult } = require('../rows');
 const { readResetAll } = require('../statements');
 
 /**
@@ -42,7 +42,7 @@ class KnownSettings {
 /** Answers it as the server would. @param {Query | Batch} work @param {Setting[]} settings that it makes */
 function answerSettings(work, settings) {
   const results = settings.map(({ tag }) => {
-    const result = new Result(/** @type {Query} */ (work).rowAsArray);
+    const result = newResult(/** @type {Query} */ (work).rowMode);
     result.addCommandComplete({ text: tag });
     return result;
   });

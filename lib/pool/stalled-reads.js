@@ -72,8 +72,7 @@ class StalledReads {
 
   /** @param {Query} query @param {number} now performance.now() @returns {boolean} whether it did not have to wait */
   #askAgain(query, now) {
-    const { text, parameters, rowAsArray, types, int8, prepare, rowKeys, syncGroup } = query;
-    const rowMode = rowAsArray ? 'array' : undefined;
+    const { text, parameters, rowMode, types, int8, prepare, rowKeys, syncGroup } = query;
     const options = { rowMode, types, prepare, rowKeys, syncGroup };
     const twin = new Query(text, parameters, options, { types, int8 });
     twin.profile = query.profile;

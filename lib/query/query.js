@@ -15,7 +15,7 @@ const {
   standFor,
   StatementRefusedError,
 } = require('../base');
-const { ownTypes, Result, toRowKeys } = require('../rows');
+const { ColumnResult, countRows, newResult, ownTypes, toRowKeys } = require('../rows');
 const { toDatabaseError } = require('../statements');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
@@ -85,13 +85,13 @@ class Query extends Work {
 
   // The answer to it. reset() clears this before it is sent again.
 
-  /** @type {Result | undefined} */
+  /** @type {import('../rows').Result | undefined} */
   result = undefined;
   /** @type {import('../rows').Shape | undefined} */
   shape = undefined;
   /**
    * For a text of several statements, which is sent by the simple protocol: the result of each.
-   * @type {Result[] | undefined}
+   * @type {import('../rows').Result[] | undefined}
    */
   results = undefined;
   /** The full command tag, if it is not one of commandTags. */
@@ -123,7 +123,8 @@ class Query extends Work {
     this.parameters = parameters;
     this.size = sizeInFlight(text, parameters);
     this.name = options.name || undefined;
-    this.rowAsArray = options.rowMode === 'array';
+    /** @type {'array' | 'columns' | undefined} */
+    this.rowMode = options.rowMode || undefined;
     this.types = options.types ?? defaults.types;
     this.int8 = defaults.int8;
     const { rowKeys = defaults.rowKeys } = options;
@@ -156,14 +157,20 @@ class Query extends Work {
   addRows(shape, cells, chunk, cell, count) {
     let { result } = this;
     if (result === undefined) {
-      result = this.result = new Result(this.rowAsArray);
+      result = this.result = newResult(this.rowMode);
       result.fields = shape.fields.slice();
       this.shape = shape;
     }
-    if (count === 0 || this.error !== undefined) return;
+    const { rowMode, types, int8 } = this;
+    if ((count === 0 && rowMode !== 'columns') || this.error !== undefined) return;
     try {
-      const named = this.rowKeys && !this.rowAsArray ? shape.renamed(this.rowKeys) : shape;
-      named.builder(this.rowAsArray, this.types, this.int8)(result.rows, cells, chunk, cell, count);
+      const named = this.rowKeys && rowMode !== 'array' ? shape.renamed(this.rowKeys) : shape;
+      if (result instanceof ColumnResult) {
+        result.describe(named, types, int8, this.info.rows);
+        result.addCells(named, cells, chunk, cell, count);
+      } else {
+        named.builder(rowMode === 'array', types, int8)(result.rows, cells, chunk, cell, count);
+      }
     } catch (error) {
       this.error = parseError(error);
     }
@@ -171,7 +178,8 @@ class Query extends Work {
 
   /** @override @param {number} tag index into commandTags @param {number} rows */
   complete(tag, rows) {
-    const result = (this.result ??= new Result(this.rowAsArray));
+    const result = (this.result ??= newResult(this.rowMode));
+    if (result instanceof ColumnResult) result.finish();
     result.command = commandTags[tag];
     result.rowCount = rows;
     if (tag === INSERT) result.oid = 0;
@@ -181,19 +189,20 @@ class Query extends Work {
   /** @override @param {string} tag */
   completeOther(tag) {
     this.tag = tag;
-    const result = (this.result ??= new Result(this.rowAsArray));
+    const result = (this.result ??= newResult(this.rowMode));
+    if (result instanceof ColumnResult) result.finish();
     result.addCommandComplete({ text: tag });
     if (this.results !== undefined) this.#endStatement(result);
   }
 
   /** @override */
   completeEmpty() {
-    this.result ??= new Result(this.rowAsArray);
+    this.result ??= newResult(this.rowMode);
   }
 
-  /** @param {Result} result */
+  /** @param {import('../rows').Result} result */
   #endStatement(result) {
-    /** @type {Result[]} */ (this.results).push(result);
+    /** @type {import('../rows').Result[]} */ (this.results).push(result);
     this.result = undefined;
   }
 
@@ -211,7 +220,7 @@ class Query extends Work {
   get isMiscounted() {
     const { result, info } = this;
     if (!info.isCounted || this.error !== undefined || result?.command !== 'SELECT') return false;
-    return result.rows.length !== result.rowCount;
+    return countRows(result) !== result.rowCount;
   }
 
   /** @override @param {boolean} _isBinary @param {number} _columns */

@@ -1,9 +1,10 @@
 'use strict';
 
 // One cell of a delivery, by its kind: its value, and the source of an expression for it. Used by
-// row-maker.js and columns.js.
+// row-builder.js and columns.js.
 
 const { cellKind, unsafeIntegerHigh } = require('../base');
+const { toLocalDate } = require('./local-time');
 const { rejectUnsafeInteger } = require('./parsers');
 
 /**
@@ -19,38 +20,6 @@ const { rejectUnsafeInteger } = require('./parsers');
  * @property {Float64Array} float64
  * @property {BigInt64Array} bigInt64
  */
-
-const MILLIS_PER_DAY = 86400000;
-/** The last millisecond of a Date. */
-const MAX_MILLIS = 8.64e15;
-/** After this many years the calendar repeats itself. */
-const CALENDAR_CYCLE_YEARS = 400;
-const CALENDAR_CYCLE_MILLIS = 146097 * MILLIS_PER_DAY;
-
-/**
- * A time without a time zone is in the process's own time zone, as in `pg`.
- * @param {number} millis the local fields, as if they were UTC
- * @returns {Date | number} a number for infinity
- */
-function toLocalDate(millis) {
-  if (millis === Infinity || millis === -Infinity) return millis;
-  // The last local hours of JavaScript's calendar may be past its end in UTC.
-  const isPastEnd = millis > MAX_MILLIS;
-  const utc = new Date(isPastEnd ? millis - CALENDAR_CYCLE_MILLIS : millis);
-  const year = utc.getUTCFullYear() + (isPastEnd ? CALENDAR_CYCLE_YEARS : 0);
-  const date = new Date(
-    year,
-    utc.getUTCMonth(),
-    utc.getUTCDate(),
-    utc.getUTCHours(),
-    utc.getUTCMinutes(),
-    utc.getUTCSeconds(),
-    utc.getUTCMilliseconds(),
-  );
-  // The constructor takes 0 to 99 as 1900 to 1999.
-  if (year >= 0 && year < 100) date.setFullYear(year);
-  return date;
-}
 
 /**
  * @param {number} millis
@@ -142,9 +111,14 @@ function cellSource(kind, at, half) {
   }
 }
 
+/** @param {readonly number[]} kinds */
+function hasLocalTimes(kinds) {
+  return kinds.includes(cellKind.timestamp) || kinds.includes(cellKind.date);
+}
+
 /** @param {number} kind */
 function cellsOf(kind) {
   return kind === cellKind.bigInt || kind === cellKind.json ? 2 : 1;
 }
 
-module.exports = { cellSource, cellsOf, readCell, readText, toDate, toLocalDate };
+module.exports = { cellSource, cellsOf, hasLocalTimes, readCell, toDate };

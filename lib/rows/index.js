@@ -3,6 +3,7 @@
 // Rows from the cells that the addon has decoded, with the parsers of pg-types (types/); and the
 // other way, the texts of values that are sent.
 
+const { ColumnResult, countRows, int8OfColumns, newResult } = require('./columns');
 const { textParsers } = require('./parsers');
 const { Field, Result } = require('./result');
 const { setProperty } = require('./row-builder');
@@ -28,12 +29,16 @@ const { TypeOverrides } = require('./types/type-overrides');
 
 module.exports = {
   asText,
+  ColumnResult,
+  countRows,
   FetchedTypes,
   Field,
   findThrown,
   getTypesEpoch,
+  int8OfColumns,
   isDefaultParser,
   isRowKeys,
+  newResult,
   offsetSeconds,
   ownTypes,
   prepareValue,

@@ -5,7 +5,8 @@
 // strings is disallowed, a plain loop does the same. Called by shape.js.
 
 const { nullHigh } = require('../base');
-const { cellSource, cellsOf, readCell, toDate, toLocalDate } = require('./cells');
+const { cellSource, cellsOf, hasLocalTimes, readCell, toDate } = require('./cells');
+const { followTimeZone, toLocalDate } = require('./local-time');
 const { rejectUnsafeInteger } = require('./parsers');
 
 /**
@@ -66,7 +67,7 @@ function generateBuilder({ kinds, keys, cellsPerRow, rowAsArray, parsers }) {
   const source = `'use strict';
 const empty = {${rowAsArray || !isCopied ? '' : names.map((name) => `${name}:null`).join(',')}};
 const toArray = (...row) => row;
-return function build(rows, cells, chunk, cell, count) {
+return function build(rows, cells, chunk, cell, count) {${hasLocalTimes(kinds) ? ' followTimeZone();' : ''}
   const i = cells.int32, f = cells.float64, b = cells.bigInt64;
   const ascii = chunk.ascii, wide = chunk.wide;
   let t = 0;
@@ -75,10 +76,11 @@ return function build(rows, cells, chunk, cell, count) {
     ${push}
   }
 };`;
-  return new Function('parsers', 'toDate', 'toLocalDate', 'unsafe', source)(
+  return new Function('parsers', 'toDate', 'toLocalDate', 'followTimeZone', 'unsafe', source)(
     parsers,
     toDate,
     toLocalDate,
+    followTimeZone,
     rejectUnsafeInteger,
   );
 }
@@ -88,7 +90,9 @@ return function build(rows, cells, chunk, cell, count) {
  * @returns {Builder}
  */
 function plainBuilder({ kinds, keys, cellsPerRow, rowAsArray, parsers }) {
+  const isLocal = hasLocalTimes(kinds);
   return (rows, cells, chunk, cell, count) => {
+    if (isLocal) followTimeZone();
     for (let n = 0; n < count; ++n) {
       /** @type {any} */
       const row = rowAsArray ? [] : {};

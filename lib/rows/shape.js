@@ -30,8 +30,8 @@ class Shape {
   #renamed = new WeakMap();
   /** The last of these. @type {Shape | undefined} */
   #lastRenamed = undefined;
-  /** Under which keys rows have the columns. @type {string[]} */
-  #keys;
+  /** Under which keys rows have the columns. @type {readonly string[]} */
+  keys;
 
   /**
    * @param {Field[]} fields
@@ -39,7 +39,7 @@ class Shape {
    */
   constructor(fields, kinds) {
     this.fields = fields;
-    this.#keys = fields.map(({ name }) => name);
+    this.keys = fields.map(({ name }) => name);
     this.kinds = kinds.map((kind) => kind & ~fieldBinaryDecodable);
     /** Whether the addon can decode the binary format of every column. */
     this.isBinaryDecodable = kinds.every((kind) => (kind & fieldBinaryDecodable) !== 0);
@@ -69,11 +69,11 @@ class Shape {
     const keys = this.fields.map(({ name }) => String(rowKeys(name)));
     // A function of each call's own has the same answers as the one before, as a rule.
     const last = this.#lastRenamed;
-    if (last !== undefined && keys.every((key, index) => key === last.#keys[index])) {
+    if (last !== undefined && keys.every((key, index) => key === last.keys[index])) {
       shape = last;
     } else {
       shape = this.#lastRenamed = new Shape(this.fields, this.kinds);
-      shape.#keys = keys;
+      shape.keys = keys;
     }
     this.#renamed.set(rowKeys, shape);
     return shape;
@@ -101,7 +101,7 @@ class Shape {
       this.kinds[index] === cellKind.text ? findParser(field.dataTypeID, types, int8) : null,
     );
     const { kinds, cellsPerRow } = this;
-    const plan = { kinds, keys: this.#keys, cellsPerRow, rowAsArray, parsers };
+    const plan = { kinds, keys: this.keys, cellsPerRow, rowAsArray, parsers };
     // An object of parsers that is not the driver's may change without notice: it is asked each
     // time, and not worth generated code.
     const isStable =

@@ -274,9 +274,9 @@ class StatementInfo {
       isSameInEachSession(text, names, true);
   }
 
-  /** @param {import('../rows').Result} result */
-  learnCount({ command, rowCount, rows }) {
-    if (command === 'SELECT' && rows.length > 0) this.isCounted = rows.length === rowCount;
+  /** @param {import('../rows').Result} result @param {number} received how many rows have come */
+  learnCount({ command, rowCount }, received) {
+    if (command === 'SELECT' && received > 0) this.isCounted = received === rowCount;
   }
 
   /** @param {number} millis */

@@ -7,6 +7,9 @@ import {
   Pool,
   Result,
   types,
+  type Column,
+  type ColumnsResult,
+  type ColumnValues,
   type Cursor,
   type Field,
   type PoolClient,
@@ -55,6 +58,13 @@ for (const db of [client, pool, lent] as Queryable[]) {
   expectType<Promise<Result<World>>>(db.query<World>('select :id', { id: 1 }));
   expectType<Promise<Result<any>>>(db.query({ text: 'select :id', values: { id: 1 } }));
   expectError(db.query('select $1', 1));
+
+  // Columns
+  expectType<Promise<ColumnsResult>>(db.query({ text: 'select 1', rowMode: 'columns' }));
+  expectType<Promise<ColumnsResult<[Column<Int32Array>, Column<string[]>]>>>(
+    db.query<[Column<Int32Array>, Column<string[]>]>({ text: 'select 1', rowMode: 'columns' }, [1]),
+  );
+  expectError(db.query<[number]>({ text: 'select 1', rowMode: 'columns' }));
 
   // Rows as arrays
   expectType<Promise<QueryArrayResult<any[]>>>(db.query({ text: 'select 1', rowMode: 'array' }));
@@ -238,3 +248,13 @@ pool.stream<World>(sql`select ${1}`);
 pool.query({ text: 'select 1', rowKeys: 'camel' });
 pool.query({ text: 'select 1', rowKeys: (name) => name.toUpperCase() });
 expectError(pool.query({ text: 'select 1', rowKeys: 'snake' }));
+
+// Columns
+declare const inColumns: ColumnsResult;
+expectType<ColumnValues>(inColumns.columns[0]!.values);
+expectType<Uint8Array | null>(inColumns.columns[0]!.nulls);
+expectType<string>(inColumns.columns[0]!.name);
+expectType<never[]>(inColumns.rows);
+expectAssignable<Result>(inColumns);
+expectError(pool.stream({ text: 'select 1', rowMode: 'columns' }));
+expectError(client.cursor({ text: 'select 1', rowMode: 'columns' }));

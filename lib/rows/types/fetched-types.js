@@ -178,11 +178,17 @@ function listResults(work, value) {
  * @param {number} oid
  * @param {Parser} parser
  */
-function parseAfterwards({ result: { fields, rows, rowAsArray }, types: source }, oid, parser) {
+function parseAfterwards({ result, types: source }, oid, parser) {
+  const { fields, rows, rowAsArray } = result;
   // The query had parsers of its own.
   if (source.getTypeParser(oid, 'text') !== parser) return;
   for (const [index, { dataTypeID, name }] of fields.entries()) {
     if (dataTypeID !== oid) continue;
+    /** @type {any[] | undefined} */
+    const values = /** @type {any} */ (result).columns?.[index].values;
+    values?.forEach((value, row) => {
+      if (typeof value === 'string') values[row] = parser(value);
+    });
     const key = rowAsArray ? index : name;
     for (const row of rows) {
       // Of two columns with the same name only the last one is in the row.
