@@ -27,11 +27,13 @@ void JS_SetBuffers(const Napi::CallbackInfo& info) {
       ->SetBuffers(info[0].As<Napi::Int32Array>(), info[1].As<Napi::Uint8Array>());
 }
 
-// submit(): void; hands the tick so far to libpq now, not at the end of the turn.
+// submit(flushes: boolean): void; hands the tick so far to libpq now, not at the end of the turn, and perhaps to the
+// kernel.
 void JS_Submit(const Napi::CallbackInfo& info) {
   const auto data = AddonData::Get(info.Env());
   if (!data->alive()) return;
   data->ReadCommands();
+  if (info[0].IsBoolean() && info[0].As<Napi::Boolean>().Value()) data->Flush();
   data->RequestDeliveryIfAny();
 }
 

@@ -41,6 +41,10 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
   void SetBuffers(Napi::Int32Array commands, Napi::Uint8Array bytes);
   // Hands the tick's commands to libpq.
   void ReadCommands() override;
+  // Sends it now, and not before the loop polls.
+  void Flush() {
+    if (turn_ != nullptr) turn_->Flush();
+  }
   // To be called after anything that is done outside of the loop's phases.
   void RequestDeliveryIfAny();
 

@@ -79,14 +79,18 @@ void LoopTurn::RequestDelivery() {
   uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
-void LoopTurn::Prepare() {
-  owner_->EndTick();
-  owner_->ReadCommands();
+void LoopTurn::Flush() {
   flushing_.swap(dirty_);
   for (Pipeline* pipeline : flushing_) {
     if (pipeline != nullptr) pipeline->Flush();
   }
   flushing_.clear();
+}
+
+void LoopTurn::Prepare() {
+  owner_->EndTick();
+  owner_->ReadCommands();
+  Flush();
   // Sending and flushing also read answers; the loop must not sleep on those.
   if (owner_->HasDelivery()) RequestDelivery();
   // What the poll brings arrives later than what was read here.

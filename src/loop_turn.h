@@ -38,6 +38,8 @@ class LoopTurn {
 
   // The pipeline has something to send: flush it before the loop polls.
   void RequestFlush(Pipeline* pipeline) { dirty_.push_back(pipeline); }
+  // Flushes those that have something to send now.
+  void Flush();
   // The pipeline is being destroyed.
   void Forget(const Pipeline* pipeline);
   // Something waits to be delivered: the loop must neither sleep nor end.

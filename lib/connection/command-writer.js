@@ -23,7 +23,14 @@ const { SyncGroup } = require('./sync-groups');
  */
 const MANY_ROWS = 1000;
 
+/**
+ * After so many new texts what was written is sent, before the tick ends: the server analyses them while the others of
+ * a burst are written, which takes both sides about as long.
+ */
+const PART = 32;
+
 class CommandWriter {
+  #newTexts = 0;
   #connection;
   #statements;
   #formats;
@@ -67,6 +74,7 @@ class CommandWriter {
     if (query.sharesSync) this.#syncs.endShared(query);
     else this.#syncs.endAlone(query.slot);
     this.#sendBehind(query);
+    if (query.info.uses === 1 && ++this.#newTexts % PART === 0) ticks.submit(true);
   }
 
   /** @param {Batch} batch */

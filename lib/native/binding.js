@@ -45,7 +45,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {(tick: { text: string }, deliver: Function, jsonGuard: string,
  *   endTick: Function) => void} setup
  * @property {(commands: Int32Array, bytes: Uint8Array) => void} setBuffers
- * @property {() => void} submit
+ * @property {(flushes: boolean) => void} submit
  * @property {(text: string) => Record<string, string>} parseConninfo
  * @property {() => Record<string, string>} conninfoDefaults
  * @property {() => string[]} conninfoKeywords

@@ -264,9 +264,12 @@ function endTick() {
   }
 }
 
-/** Hands the tick to libpq now, and not only when the event loop polls. */
-function submit() {
-  binding.submit();
+/**
+ * Hands the tick to libpq now, and not only when the event loop polls.
+ * @param {boolean} [flushes] whether it is sent now, too
+ */
+function submit(flushes = false) {
+  binding.submit(flushes);
   if (bytes.length > SUBMIT_BYTES) {
     bytes = new Uint8Array(INITIAL_BYTES);
     binding.setBuffers(commands, bytes);

@@ -4,6 +4,7 @@
 // returned together. Made by read-batch.js, sent by outbox.js.
 
 const { CallSite, ConnectionError, QueryAbortedError, StatementRefusedError } = require('../base');
+const { ticks } = require('../native');
 const { StatementInfo } = require('../statements');
 const { OWN_DEFAULTS, Query } = require('./query');
 const { Work } = require('./work');
@@ -122,7 +123,9 @@ class Batch extends Work {
     for (const query of this.members) {
       query.info ??= registry.find(query.text);
       const { kind, keyword, refusal } = query.info.class;
-      if (query.info.isUntried && this.isInCall) this.callSite ??= new CallSite();
+      if (this.isInCall && this.callSite === undefined) {
+        if (registry.mayRecord(query.info, ticks.current())) this.callSite = new CallSite();
+      }
       if (kind === 'plain' || kind === 'alone' || (kind === 'session' && !isShared)) continue;
       if (kind === 'transaction' && this.isInTransaction) continue;
       const why = kind === 'transaction' ? `${keyword}: ${SPLITTING} ${keyword}` : String(refusal);

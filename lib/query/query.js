@@ -15,6 +15,7 @@ const {
   standFor,
   StatementRefusedError,
 } = require('../base');
+const { ticks } = require('../native');
 const { ColumnResult, countRows, newResult, ownTypes, toRowKeys } = require('../rows');
 const { toDatabaseError } = require('../statements');
 const { ofUnsent } = require('./outcome');
@@ -142,7 +143,9 @@ class Query extends Work {
   /** @param {import('../statements').StatementRegistry} registry */
   identify(registry) {
     const info = (this.info ??= registry.find(this.text));
-    if (info.isUntried && this.isInCall && !this.isStreamed) this.callSite ??= new CallSite();
+    if (info.isUntried && this.isInCall && !this.isStreamed && this.callSite === undefined) {
+      if (registry.mayRecord(info, ticks.current())) this.callSite = new CallSite();
+    }
     return info;
   }
 

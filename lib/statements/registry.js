@@ -20,6 +20,8 @@ const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
 /** A program does not have more statements of its own; the others are assembled from values. */
 const MAX_UNTRIED = 256;
+/** Callers that are recorded in one tick: in a burst of new texts that would cost more than all the rest. */
+const MAX_RECORDED = 16;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
 
@@ -80,6 +82,10 @@ const EFFECTS = {
 class StatementInfo {
   /** @type {boolean | undefined} */
   #hasOpenColumns = undefined;
+  /** @type {Effect} */
+  #effect = 'unknown';
+  /** First word of its command tag, once it has succeeded. @type {string | null} */
+  #command = null;
 
   /** @param {string} text @param {number} [epoch] */
   constructor(text, epoch = 0) {
@@ -109,10 +115,7 @@ class StatementInfo {
     /** Whether the settings that the session began with may be back behind it. */
     this.resetsFormats = this.touchesSession && RESETS.test(text);
     this.uses = 0;
-    /**
-     * Whether it has never succeeded, and may never. Its callers are recorded then, which costs
-     * more than the query itself.
-     */
+    /** Whether it has never succeeded, and may never. */
     this.isUntried = false;
     /** Whether it drops all prepared statements. */
     this.dropsStatements =
@@ -129,8 +132,6 @@ class StatementInfo {
     this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
     /** What it costs the server on average, in ms; -1 while unknown. */
     this.averageMillis = -1;
-    /** @type {Effect} */
-    this.effect = 'unknown';
     /**
      * The names of the catalog by which `isHarmless` was decided last.
      * @type {import('./known-functions').CatalogNames | undefined}
@@ -183,15 +184,27 @@ class StatementInfo {
 
   /** @param {string | null} command first word of its command tag */
   learnEffect(command) {
-    if (this.effect !== 'unknown' || command === null) return;
-    const { text } = this;
-    this.effect = EFFECTS[command] ?? 'other';
+    if (this.#command !== null || command === null) return;
+    this.#command = command;
     this.unboundBy = undefined;
-    if (this.class.kind !== 'plain' || this.mayCommitInside || IS_NOTICED.test(text)) {
-      this.effect = 'other';
-    } else if (this.effect === 'read') {
-      if (MAY_WRITE.test(text) || !callsKnownFunctionsOnly(text)) this.effect = 'write';
+  }
+
+  /** Decided when it is first asked for: many texts are used once. @returns {Effect} */
+  get effect() {
+    if (this.#effect === 'unknown' && this.#command !== null) {
+      this.#effect = this.#findEffect(this.#command);
     }
+    return this.#effect;
+  }
+
+  /** @param {string} command @returns {Effect} */
+  #findEffect(command) {
+    const { text } = this;
+    const isPlain = this.class.kind === 'plain' && !this.mayCommitInside;
+    if (!isPlain || IS_NOTICED.test(text)) return 'other';
+    const effect = EFFECTS[command] ?? 'other';
+    if (effect !== 'read') return effect;
+    return MAY_WRITE.test(text) || !callsKnownFunctionsOnly(text) ? 'write' : 'read';
   }
 
   /**
@@ -293,11 +306,21 @@ class StatementRegistry {
   /** Whether a text was seen that may ask for the last value of a sequence in its session. */
   hasAskedSequences = false;
   #doubts = 0;
-  /** @type {Map<string, StatementInfo>} oldest first */
+  /** @type {Map<string, StatementInfo>} */
   #infos = new Map();
   #length = 0;
+  /**
+   * The texts in there, oldest first, from `#first` on. The Map knows their order, too, but to ask it for its first one
+   * takes a step for each that was deleted before.
+   * @type {string[]}
+   */
+  #texts = [];
+  #first = 0;
   /** Texts that were seen. */
   #count = 0;
+  /** Callers that were recorded in the tick `#tick`. */
+  #recorded = 0;
+  #tick = -1;
 
   /** @param {C} catalog what the catalog of the database says about texts */
   constructor(catalog) {
@@ -307,6 +330,21 @@ class StatementRegistry {
   /** @param {string} text @returns {StatementInfo} */
   find(text) {
     return this.#infos.get(text) ?? this.#add(text);
+  }
+
+  /**
+   * Whether the caller of a text is to be recorded, which costs as much as the query itself. An error that nobody awaits
+   * names the caller only then.
+   * @param {StatementInfo} info
+   * @param {number} tick in which it is called
+   */
+  mayRecord({ isUntried }, tick) {
+    if (!isUntried) return false;
+    if (this.#tick !== tick) {
+      this.#tick = tick;
+      this.#recorded = 0;
+    }
+    return ++this.#recorded <= MAX_RECORDED;
   }
 
   /**
@@ -334,14 +372,21 @@ class StatementRegistry {
     if (info.asksSequences) this.hasAskedSequences = true;
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
+    this.#texts.push(text);
     this.#length += text.length;
     // Insertion order is good enough: a text in use is added again at its next use.
-    for (const oldest of this.#infos.keys()) {
-      if (this.#infos.size <= MAX_TEXTS && this.#length <= MAX_LENGTH) break;
-      this.#infos.delete(oldest);
-      this.#length -= oldest.length;
-    }
+    while (this.#infos.size > MAX_TEXTS || this.#length > MAX_LENGTH) this.#forgetOldest();
     return info;
+  }
+
+  #forgetOldest() {
+    const oldest = this.#texts[this.#first];
+    this.#texts[this.#first++] = '';
+    this.#infos.delete(oldest);
+    this.#length -= oldest.length;
+    if (this.#first < MAX_TEXTS) return;
+    this.#texts = this.#texts.slice(this.#first);
+    this.#first = 0;
   }
 }
 

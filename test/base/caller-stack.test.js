@@ -265,6 +265,22 @@ describe('the stack of an error', () => {
         assertNamesCaller(await new Promise(theCaller), /theCaller/);
       }
     });
+
+    it('names the first 16 calls of a tick, and in the next tick others', async () => {
+      const client = await newClient();
+      function theCaller(callback) {
+        client.query('select 1 / 0 as burst', callback);
+      }
+      const isNamed = ({ stack }) => /theCaller/.test(stack);
+      for (let burst = 0; burst < 2; ++burst) {
+        const errors = await Promise.all(Array.from({ length: 40 }, () => new Promise(theCaller)));
+        assert.equal(new Set(errors).size, 40);
+        assert.deepEqual(
+          errors.map(isNamed),
+          errors.map((_, index) => index < 16),
+        );
+      }
+    });
   });
 
   describe('costs nothing for a query that succeeds', () => {
