@@ -752,6 +752,12 @@ export interface Transaction extends Queryable, Streamable {
   ): Cursor<Row>;
 
   /**
+   * As {@link Pool.describe}, in this transaction: it sees tables that the transaction has created. An error fails the
+   * transaction, as that of any statement, and has its outcome.
+   */
+  describe(text: string | QueryConfig): Promise<Description>;
+
+  /**
    * Creates a savepoint. If the function throws or a statement in it fails, the transaction is rolled back to it and
    * continues. While the savepoint is open, the outer transaction refuses statements.
    */

@@ -12,6 +12,8 @@ const INFO = new StatementInfo('select');
 class Description extends Query {
   /** @type {number[]} */
   #parameterTypes = [];
+  /** Whether its error is one of a transaction(), and has the outcome of that. */
+  isInTransaction = false;
 
   /** @param {ConstructorParameters<typeof Query>} given of which the text counts */
   constructor(...given) {
@@ -37,7 +39,7 @@ class Description extends Query {
 
   /** @override @param {any} error */
   reject(error) {
-    if (!this.isSettled) error.outcome = 'not-run';
+    if (!this.isSettled && !this.isInTransaction) error.outcome = 'not-run';
     super.reject(error);
   }
 }

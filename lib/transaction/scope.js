@@ -101,6 +101,7 @@ class Scope {
 
   /** @param {Query} query */
   #refuseQuery(query) {
+    if (query.isDescription) Object.assign(query, { isInTransaction: true });
     query.info ??= this.gate.registry.find(query.text);
     const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);

@@ -6,7 +6,7 @@ const { escapeIdentifier, escapeLiteral } = require('../base');
 
 /**
  * The client that statements are passed to.
- * @typedef {Record<'query' | 'batch' | 'stream' | 'cursor' | 'copyFrom' | 'copyTo' | 'copyRows',
+ * @typedef {Record<'query' | 'batch' | 'describe' | 'stream' | 'cursor' | 'copyFrom' | 'copyTo' | 'copyRows',
  *   (...given: any[]) => any>} Speaker
  *
  * @typedef {import('../query').Callback} Callback
@@ -48,6 +48,15 @@ class Transaction {
    */
   batch(queries, options) {
     return this.#speak((client) => client.batch(queries, options));
+  }
+
+  /**
+   * The types of a statement, which is not executed. One that the server refuses fails the transaction.
+   * @param {string | Record<string, any>} text or { text }
+   * @returns {Promise<{ parameters: { dataTypeID: number }[], fields: import('../rows').Field[] }>}
+   */
+  describe(text) {
+    return this.#speak((client) => client.describe(text));
   }
 
   /**

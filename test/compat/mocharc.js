@@ -4,6 +4,9 @@
 
 module.exports = {
   ...require('../../.mocharc.json'),
-  require: ['test/compat/support/global.js'],
+  require: [
+    ...(process.env.PG_CONDUIT_COMPAT_DRIVER === 'pg' ? ['test/compat/support/stock.js'] : []),
+    'test/compat/support/global.js',
+  ],
   spec: ['test/compat/*.test.js'],
 };

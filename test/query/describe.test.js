@@ -3,7 +3,13 @@
 // describe(): the types of a statement, which is never executed, wherever it is asked for.
 
 const assert = require('node:assert/strict');
-const { Client, ConnectionError, DatabaseError, ParameterError } = require('../..');
+const {
+  Client,
+  ConnectionError,
+  DatabaseError,
+  ParameterError,
+  TransactionError,
+} = require('../..');
 const { endAll, newClient, newPool, options, resetSchema } = require('../support/connect');
 const { errorOf } = require('../support/outcomes');
 
@@ -128,6 +134,73 @@ describe('describe()', () => {
     await client.query('rollback');
     client.release();
     assert.equal((await errorOf(pool.describe('select n from own'))).code, '42P01');
+  });
+
+  describe('of a transaction', () => {
+    for (const kind of ['pool', 'client', 'borrowed client', 'wrapped client']) {
+      it(`sees what it has created, and executes nothing, ${kind}`, async () => {
+        const pool = newPool({ max: 2 });
+        const client = kind.endsWith('client') ? await pool.connect() : undefined;
+        if (kind === 'wrapped client') {
+          const { query } = client;
+          client.query = (...given) => query.apply(client, given);
+        }
+        const one = { pool, client: admin }[kind] ?? client;
+        await one.transaction(async (tx) => {
+          // Travels with BEGIN.
+          const first = tx.describe('select id from described where name = $1');
+          assert.deepEqual(oids((await first).parameters), [TEXT]);
+          await tx.query('create table of_transaction (n int)');
+          const [{ fields }, { rows }] = await Promise.all([
+            tx.describe({ text: 'insert into of_transaction values ($1) returning n' }),
+            tx.query('select count(*)::int as n from of_transaction'),
+          ]);
+          assert.deepEqual([oids(fields), rows], [[INT4], [{ n: 0 }]]);
+          const gone = tx.transaction((inner) => inner.describe('select nothing'));
+          assert.equal((await errorOf(gone)).code, '42703');
+          await tx.query('drop table of_transaction');
+          await tx.describe('rollback');
+          await tx.query("insert into described values (2, 'two')");
+        });
+        const { rows } = await one.query('delete from described where id = 2 returning id');
+        assert.deepEqual(rows, [{ id: '2' }]);
+        client?.release();
+      });
+    }
+
+    it('fails it with its error', async () => {
+      const pool = newPool();
+      let inside;
+      const outside = await errorOf(
+        pool.transaction(async (tx) => {
+          await tx.query("insert into described values (3, 'three')");
+          inside = await errorOf(tx.describe('select nothing'));
+        }),
+      );
+      assert.ok(outside instanceof TransactionError);
+      assert.equal(outside.cause, inside);
+      assert.deepEqual(
+        [inside.code, inside.outcome, outside.outcome],
+        ['42703', 'not-run', 'not-run'],
+      );
+      const { rows } = await pool.query('select from described where id = 3');
+      assert.deepEqual(rows, []);
+    });
+
+    it('is refused while something is open, and after its end', async () => {
+      const pool = newPool();
+      let ended;
+      const error = await errorOf(
+        pool.transaction(async (tx) => {
+          ended = tx;
+          tx.cursor('select 1');
+          await tx.describe('select 1');
+        }),
+      );
+      assert.equal(error.code, 'ERR_PG_CONDUIT_REFUSED', error.stack);
+      const late = await errorOf(ended.describe('select 1'));
+      assert.equal(late.code, 'ERR_PG_CONDUIT_TRANSACTION_ENDED', late.stack);
+    });
   });
 
   it('refuses what is no text, and rejects on a pool that has ended', async () => {

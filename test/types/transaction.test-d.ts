@@ -5,6 +5,7 @@ import {
   Client,
   Pool,
   Result,
+  type Description,
   type PoolClient,
   type Queryable,
   type Streamable,
@@ -30,6 +31,7 @@ for (const db of [client, pool, lent] as Transactional[]) {
         expectType<boolean>(await tx.transaction(async (inner) => inner === tx));
         expectType<Promise<[Result]>>(tx.batch(['select 1'], { timeoutMillis: 5 }));
         expectAssignable<Streamable>(tx);
+        expectType<Promise<Description>>(tx.describe('select $1::int as one'));
         expectType<Promise<{ a: number }[]>>(tx.cursor<{ a: number }>('select 1 as a').read(1));
         expectType<string>(tx.escapeIdentifier('a'));
         expectType<string>(tx.escapeLiteral('a'));

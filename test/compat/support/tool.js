@@ -10,6 +10,9 @@ const fs = require('node:fs');
 const path = require('node:path');
 const pg = require('pg');
 
+/** The name of the package in the place of `pg`: see stock.js. */
+const DRIVER = process.env.PG_CONDUIT_COMPAT_DRIVER ?? 'pg-conduit';
+
 /** How many queries an application has in flight. */
 const MANY = 200;
 
@@ -40,7 +43,7 @@ function folderOf(name) {
 /** @param {string} name of a package that requires `pg` */
 function assertLoadsOurs(name) {
   const ours = require.resolve('pg');
-  assert.equal(require('pg/package.json').name, 'pg-conduit');
+  assert.equal(require('pg/package.json').name, DRIVER);
   const theirs = createRequire(path.join(folderOf(name), 'package.json')).resolve('pg');
   assert.equal(theirs, ours, `${name} resolves another pg`);
 }
@@ -97,7 +100,7 @@ function useTool(name, { requirers = [name], schema = '' } = {}) {
   after(async () => {
     await close?.();
     queries.start.unsubscribe(listen);
-    assert.ok(tool.texts.length > 0, `${name} has asked this driver nothing`);
+    if (DRIVER !== 'pg') assert.ok(tool.texts.length > 0, `${name} has asked this driver nothing`);
     // Fails while somebody is connected: who has closed everything has closed everything.
     await run(server.database, `drop database ${database}`);
   });
