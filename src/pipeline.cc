@@ -20,11 +20,19 @@ constexpr int kChunkRows = 256;
 // More than it takes to empty a socket's buffer.
 constexpr int kMaxLastReads = 4096;
 
+// TLS records that are read before others have their turn, of 16 kB at most.
+constexpr int kMaxReads = 8;
+
 }  // namespace
 
 Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
                    std::shared_ptr<TlsFiles> files)
     : context_(context), id_(id), conn_(std::move(conn)), files_(std::move(files)) {
+  if (PQsslInUse(conn_.get()) != 0) {
+    ssl_ = static_cast<SSL*>(PQsslStruct(conn_.get(), "OpenSSL"));
+  }
+  // As many records as there are in one call of the kernel; else each takes two.
+  if (ssl_ != nullptr) SSL_set_read_ahead(ssl_, 1);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
 }
 
@@ -170,6 +178,9 @@ void Pipeline::Flush() {
     return;
   }
   NotifyDrained();
+  // A full socket makes libpq read while it writes.
+  if (reading_ && HoldsUnread()) Consume();
+  if (lost()) return;
   if (!Watch()) Lose("the event loop cannot watch the connection's socket");
 }
 
@@ -182,6 +193,7 @@ void Pipeline::SetReading(bool reading) {
   if (lost()) return;
   // What libpq holds already is not announced by the socket again.
   Drain();
+  if (!lost() && reading_ && HoldsUnread()) Consume();
   if (!lost() && !Watch()) Lose("the event loop cannot watch the connection's socket");
 }
 
@@ -207,18 +219,22 @@ void Pipeline::OnSocketEvent(int status, int events) {
 }
 
 void Pipeline::Consume() {
-  // Bytes that OpenSSL holds already are not announced by the socket again.
-  SSL* ssl = nullptr;
-  if (PQsslInUse(conn_.get()) != 0) {
-    ssl = static_cast<SSL*>(PQsslStruct(conn_.get(), "OpenSSL"));
-  }
-  do {
+  for (int reads = 0; reads < kMaxReads; ++reads) {
     if (PQconsumeInput(conn_.get()) == 0) {
       Lose(PQerrorMessage(conn_.get()));
       return;
     }
     Drain();
-  } while (!lost() && ssl != nullptr && SSL_pending(ssl) > 0);
+    if (lost() || !HoldsUnread()) return;
+  }
+  // Others have their turn, and what the socket does not announce again is read in the next one.
+  RequestFlush();
+  context_.turn->RequestDelivery();
+}
+
+bool Pipeline::HoldsUnread() const {
+  // It tells of a part of a record, too, of which the rest has not come: then it wanted to read.
+  return ssl_ != nullptr && SSL_has_pending(ssl_) != 0 && !SSL_want_read(ssl_);
 }
 
 void Pipeline::Drain() {
@@ -309,6 +325,7 @@ void Pipeline::Lose(const char* message) {
   copy_ = CopyState::kNone;
   cancel_.reset();
   watcher_.reset();
+  ssl_ = nullptr;
   conn_.reset();
   files_.reset();
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <libpq-fe.h>
+#include <openssl/types.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -175,12 +176,15 @@ class Pipeline final : public SocketWatcher::Owner {
   int32_t TakeCost(uint64_t sent_at);
   void TakeNotifications();
   void Consume();
+  // Whether OpenSSL has bytes that the socket does not announce again.
+  bool HoldsUnread() const;
   bool Watch();
   static void ReceiveNotice(void* pipeline, const PGresult* result);
 
   PipelineContext context_;
   int32_t id_;
-  ConnPtr conn_;  // null once the connection is lost
+  ConnPtr conn_;        // null once the connection is lost
+  SSL* ssl_ = nullptr;  // libpq's, if it has one
   std::shared_ptr<TlsFiles> files_;
   StatementNames names_;
   std::unique_ptr<SocketWatcher> watcher_;
