@@ -121,4 +121,4 @@ function cellsOf(kind) {
   return kind === cellKind.bigInt || kind === cellKind.json ? 2 : 1;
 }
 
-module.exports = { cellSource, cellsOf, hasLocalTimes, readCell, toDate };
+module.exports = { cellSource, cellsOf, hasLocalTimes, readCell, readText, toDate };

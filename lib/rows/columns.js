@@ -5,7 +5,7 @@
 // values came. Made by newResult(), for query/query.js.
 
 const { cellKind, nullHigh } = require('../base');
-const { cellsOf, hasLocalTimes, readCell } = require('./cells');
+const { cellsOf, hasLocalTimes, readCell, readText } = require('./cells');
 const { followTimeZone, toLocalMillis } = require('./local-time');
 const { findParser } = require('./parsers');
 const { Result } = require('./result');
@@ -171,14 +171,18 @@ class ColumnStore {
   /** @param {Cells} cells @param {Chunk} chunk @param {number} at @param {number} step @param {number} from @param {number} to */
   #addValues(cells, chunk, at, step, from, to) {
     const parser = this.#parser;
+    const kind = this.#kind;
+    const values = this.#values;
+    const { int32 } = cells;
     for (let row = from; row < to; ++row, at += step) {
-      if (cells.int32[at + 1] === nullHigh) {
-        this.#values.push(null);
+      if (int32[at + 1] === nullHigh) {
+        values.push(null);
         this.#markNull(row);
         continue;
       }
-      const value = readCell(this.#kind, cells, at, chunk);
-      this.#values.push(parser === null ? value : parser(value));
+      const value =
+        kind === cellKind.text ? readText(cells, at, chunk) : readCell(kind, cells, at, chunk);
+      values.push(parser === null ? value : parser(value));
     }
   }
 

@@ -19,6 +19,7 @@ const SPECS = [
   'copy/copy',
   'copy/rows',
   'faults/cut-dialogues',
+  'rows/columns',
   'rows/dates',
   'base/errors',
   'connection/healing',
