@@ -27,8 +27,8 @@ void JS_SetBuffers(const Napi::CallbackInfo& info) {
       ->SetBuffers(info[0].As<Napi::Int32Array>(), info[1].As<Napi::Uint8Array>());
 }
 
-// submit(flushes: boolean): void; hands the tick so far to libpq now, not at the end of the turn,
-// and perhaps to the kernel.
+// submit(flushes: boolean): void; hands the tick so far to libpq now, not at the end of the turn;
+// sends it now, too, if it flushes.
 void JS_Submit(const Napi::CallbackInfo& info) {
   const auto data = AddonData::Get(info.Env());
   if (!data->alive()) return;
