@@ -46,6 +46,9 @@ const SETTINGS = {
   log_min_messages: 'fatal',
   max_prepared_transactions: 50,
   allow_in_place_tablespaces: 'on',
+  wal_level: 'logical',
+  max_replication_slots: 100,
+  max_wal_senders: 50,
 };
 /** The process must end by itself within so long, when all is closed. */
 const EXIT_MILLIS = 15000;

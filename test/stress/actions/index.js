@@ -7,6 +7,7 @@ const { committing } = require('./committing');
 const { copyFrom, copyRows, copyTo } = require('./copies');
 const { listen, notify, notifyInTransaction } = require('./notifications');
 const { sameAsPg } = require('./oracle');
+const { subscribe } = require('./replication');
 const { batch, burst, cheapBurst, one, procedure, refusals } = require('./queries');
 const { stream } = require('./rows');
 const { roles } = require('./roles');
@@ -74,6 +75,7 @@ const KINDS = {
   roles: [[roles, 1]],
   oracle: [[sameAsPg, 1]],
   committing: [[committing, 1]],
+  replication: [[subscribe, 1]],
   deadlines: [[deadlines, 1]],
   leftovers: [
     [disguised, 3],
@@ -95,6 +97,7 @@ const IMPOSSIBLE = {
   roles: () => pooler.isThere,
   oracle: () => pooler.isThere,
   committing: () => pooler.isThere,
+  replication: () => pooler.isThere,
   deadlines: () => pooler.isThere,
   leftovers: () => pooler.isThere,
 };
