@@ -35,8 +35,9 @@ bool IsOctal(char c, char highest) { return c >= '0' && c <= highest; }
 
 // `count` decimal digits of `value`.
 void PutDigits(int value, int count, char* out) {
-  for (int at = count - 1; at >= 0; --at, value /= 10)
+  for (int at = count - 1; at >= 0; --at, value /= 10) {
     out[at] = static_cast<char>('0' + value % 10);
+  }
 }
 
 // A group of numeric's digits, base 10000.

@@ -245,6 +245,7 @@ bool IsBinaryDecodable(Oid type) {
 bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* delivery,
                  uint64_t* cell) {
   const size_t size = value.size();
+  const char* const bytes = value.data();
   switch (plan.codec) {
     case Codec::kText:
       return PutText(value, delivery, cell);
@@ -291,12 +292,12 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       return delivery->AppendJson(value.substr(1), cell);
     case Codec::kBinaryInt2:
       if (size != 2) return false;
-      *cell = PackPair(static_cast<int16_t>(ReadBigEndian16(value.data())), 0);
+      *cell = PackPair(static_cast<int16_t>(ReadBigEndian16(bytes)), 0);
       return true;
     case Codec::kBinaryInt4:
     case Codec::kBinaryOid:
       if (size != 4) return false;
-      *cell = PackPair(static_cast<int32_t>(ReadBigEndian32(value.data())), 0);
+      *cell = PackPair(static_cast<int32_t>(ReadBigEndian32(bytes)), 0);
       return true;
     case Codec::kBinaryBool:
       if (size != 1) return false;
@@ -304,7 +305,7 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       return true;
     case Codec::kBinaryFloat8: {
       if (size != 8) return false;
-      const uint64_t bits = ReadBigEndian64(value.data());
+      const uint64_t bits = ReadBigEndian64(bytes);
       double number;
       std::memcpy(&number, &bits, sizeof(number));
       *cell = PackDouble(number);
@@ -312,28 +313,27 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
     }
     case Codec::kBinaryInt8Text:
       if (size != 8) return false;
-      return PutInt8Text(static_cast<int64_t>(ReadBigEndian64(value.data())), delivery, cell);
+      return PutInt8Text(static_cast<int64_t>(ReadBigEndian64(bytes)), delivery, cell);
     case Codec::kBinaryInt8Number:
       if (size != 8) return false;
-      *cell = PackSafeInteger(static_cast<int64_t>(ReadBigEndian64(value.data())));
+      *cell = PackSafeInteger(static_cast<int64_t>(ReadBigEndian64(bytes)));
       return true;
     case Codec::kBinaryBigInt:
       if (size != 8) return false;
-      PutBigInt(static_cast<int64_t>(ReadBigEndian64(value.data())), cell);
+      PutBigInt(static_cast<int64_t>(ReadBigEndian64(bytes)), cell);
       return true;
     case Codec::kBinaryTimestampTz:
     case Codec::kBinaryTimestamp:
       if (size != 8) return false;
-      *cell = PackDouble(TimestampMillis(static_cast<int64_t>(ReadBigEndian64(value.data()))));
+      *cell = PackDouble(TimestampMillis(static_cast<int64_t>(ReadBigEndian64(bytes))));
       return true;
     case Codec::kBinaryDate:
       if (size != 4) return false;
-      *cell = PackDouble(DateMillis(static_cast<int32_t>(ReadBigEndian32(value.data()))));
+      *cell = PackDouble(DateMillis(static_cast<int32_t>(ReadBigEndian32(bytes))));
       return true;
     case Codec::kBinaryTime:
       if (size != 8) return false;
-      return PutFormatted(AppendTime, static_cast<int64_t>(ReadBigEndian64(value.data())), delivery,
-                          cell);
+      return PutFormatted(AppendTime, static_cast<int64_t>(ReadBigEndian64(bytes)), delivery, cell);
     case Codec::kBinaryUuid:
       return PutFormatted(AppendUuid, value, delivery, cell);
     case Codec::kBinaryNumeric:
