@@ -34,6 +34,8 @@ const MAX_SWEEP_MILLIS = 1000;
 /** One that nobody will miss is kept for so long: who has opened a transaction will open another. */
 const SPARE_MILLIS = 1000;
 const MIN_SWEEP_MILLIS = 5;
+/** PQTransactionStatusType */
+const IDLE = 0;
 
 class PoolConnections {
   /** All of them, in the order of their opening. @type {Set<Member>} */
@@ -164,7 +166,7 @@ class PoolConnections {
         listener.onConnected(member);
         const { connection } = member;
         if (connection.inFlight === 0) return this.#onReady(member);
-        return connection.whenQuiet().then(() => this.#onReady(member));
+        return undoTransaction(connection).then(() => this.#onReady(member));
       },
       (error) => {
         // It may be open: what the class of the option `Client` does in connect() is the user's affair.
@@ -337,6 +339,17 @@ class PoolConnections {
       if (isNeedless || member.hasOutlived(now)) this.retire(member);
     }
   }
+}
+
+/**
+ * A listener has sent something. It may leave a transaction open, in which all that follows would be lost.
+ * @param {import('../connection').Connection} connection that nobody else has
+ */
+async function undoTransaction(connection) {
+  await connection.whenQuiet();
+  if (connection.state !== 'ready' || connection.session.transactionStatus <= IDLE) return;
+  // If that fails, it is closed.
+  await connection.ask('rollback').catch(() => connection.destroy());
 }
 
 module.exports = { PoolConnections };

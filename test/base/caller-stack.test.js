@@ -35,6 +35,7 @@ async function readAll(cursor) {
 const STATEMENTS = {
   query: (on, { text }) => on.query(text),
   batch: (on, { text }) => on.batch(['select 1', text]),
+  describe: (on, { described }) => on.describe(described),
   stream: async (on, { text }) => {
     // eslint-disable-next-line no-unused-vars
     for await (const row of on.stream(text));
@@ -91,15 +92,30 @@ const WITHOUT_ERRORS = new Set([
 /** In test/connection/cancel.test.js; ends without an error; the cursor's own. */
 const ELSEWHERE = { Client: ['cancel', 'end'], Pool: [], Transaction: [], Cursor: ['close'] };
 
-const WELL = { text: 'select 1', from: 'copy a from stdin', to: 'copy a to stdout', table: 'a' };
+const WELL = {
+  text: 'select 1',
+  described: 'select 1',
+  from: 'copy a from stdin',
+  to: 'copy a to stdout',
+  table: 'a',
+};
 const REFUSED = {
   text: 'select 1 / 0',
+  described: 'select nothing',
   from: 'copy nothing from stdin',
   to: 'copy nothing to stdout',
   table: 'nothing',
   channel: 'a',
 };
-const WRONG = { text: 42, from: 'select', to: 'select', table: 42, channel: 42, body: 42 };
+const WRONG = {
+  text: 42,
+  described: 42,
+  from: 'select',
+  to: 'select',
+  table: 42,
+  channel: 42,
+  body: 42,
+};
 
 /**
  * Ways to fail, each with what the calls get and those that it does not concern.

@@ -52,6 +52,7 @@ class SlowReader extends Relay {
       [driver, server],
       [server, driver],
     ]) {
+      from.on('end', () => to.end());
       from.on('close', () => to.destroy());
     }
   }
