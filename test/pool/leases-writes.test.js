@@ -216,6 +216,31 @@ describe("A borrowed client with multiplex: 'all'", function () {
       client.release();
     });
 
+    it('and is given up is not overtaken either on a connection that its pool has left', async () => {
+      const pool = await open({ max: 2 });
+      const holder = await pool.connect();
+      // All that floats has the other connection.
+      await holder.query('listen nothing');
+      await observer.ask('begin');
+      await observer.ask('select from conduit_test.plain where id = 65 for update');
+      const [givenUp, late, patient] = await Promise.all([1, 2, 3].map(() => pool.connect()));
+      const leaving = errorOf(late.query(UPDATE, [65], { timeoutMillis: 50 }));
+      const aborted = errorOf(givenUp.query(UPDATE, [66], { timeoutMillis: 100 }));
+      const written = patient.query(UPDATE, [67]);
+      assert.equal((await leaving).outcome, 'unknown');
+      assert.equal((await aborted).outcome, 'unknown');
+      const reading = givenUp.query(READ, [66]);
+      // There is another connection by now, where it could be answered.
+      await pool.query(READ, [1]);
+      await delay(50);
+      await observer.ask('rollback');
+      assert.equal((await written).rows[0].n, 1);
+      const [{ n }] = (await reading).rows;
+      assert.equal((await givenUp.query(READ, [66])).rows[0].n, n);
+      assert.equal((await observer.ask(`${READ.replace('$1', '66')}`))[0].n, n);
+      for (const client of [holder, givenUp, late, patient]) client.release();
+    });
+
     it('and is cancelled may still be done, which its error tells', async () => {
       const pool = await open();
       await observer.ask('begin');
