@@ -20,6 +20,7 @@ const { installOnce } = require('../../scripts/install-once');
 const { startBench } = require('../support/bench-run');
 const { cannotRun } = require('../support/cannot-run');
 const { connectionString } = require('../support/connect');
+const { itInLong } = require('../support/property');
 
 const ROOT = path.join(__dirname, '..', '..');
 const IS_LONG = process.env.PG_CONDUIT_TESTS === 'long';
@@ -65,16 +66,19 @@ describe('npm run bench, further away and beside other languages', function () {
     return [...new Set(results.map(({ driver }) => driver))];
   }
 
-  it('measures all drivers over TLS, on a server that refuses others, and says so', async () => {
-    const drivers = ['pg-conduit', 'pg', 'pg-pipeline', 'postgres'];
-    const figures = await measure(`--workload w2 --drivers ${drivers} --tls`);
-    assert.deepEqual(measured(figures), drivers);
-    assert.deepEqual(figures.network, { tcp: true, tls: true, latencyMillis: 0 });
-    assert.equal(figures.machine.connection, 'TCP with TLS');
-    assert.match(figures.command, /^npm run bench -- --quick --tls --rounds 1 --workload w2 /);
-    assert.match(run.output, /W2: .* a pool of 10 \(TCP with TLS\)\n/);
-    assert.match(figures.workloads[0].title, /\(TCP with TLS\)$/);
-  });
+  itInLong(
+    'measures all drivers over TLS, on a server that refuses others, and says so',
+    async () => {
+      const drivers = ['pg-conduit', 'pg', 'pg-pipeline', 'postgres'];
+      const figures = await measure(`--workload w2 --drivers ${drivers} --tls`);
+      assert.deepEqual(measured(figures), drivers);
+      assert.deepEqual(figures.network, { tcp: true, tls: true, latencyMillis: 0 });
+      assert.equal(figures.machine.connection, 'TCP with TLS');
+      assert.match(figures.command, /^npm run bench -- --quick --tls --rounds 1 --workload w2 /);
+      assert.match(run.output, /W2: .* a pool of 10 \(TCP with TLS\)\n/);
+      assert.match(figures.workloads[0].title, /\(TCP with TLS\)$/);
+    },
+  );
 
   it('measures over TCP, and says so', async () => {
     const figures = await measure('--workload w2 --drivers pg-conduit --tcp');

@@ -18,6 +18,7 @@ const { installOnce } = require('../../scripts/install-once');
 const { startBench } = require('../support/bench-run');
 const { cannotRun } = require('../support/cannot-run');
 const { connectionString, endAll, newClient } = require('../support/connect');
+const { itInLong } = require('../support/property');
 
 const ROOT = path.join(__dirname, '..', '..');
 const BREAK = path.join(__dirname, '..', 'support', 'fixtures', 'broken-drivers.js');
@@ -113,30 +114,33 @@ describe('npm run bench', function () {
     assert.equal(rows[0].name, null);
   });
 
-  it('continues with the other drivers when one cannot be loaded, is wrong, hangs or crashes', async () => {
-    const args = '--quick --rounds 1 --workload w3 --drivers pg-conduit,pg-native,postgres';
-    const run = start([...args.split(' '), '--json', 'figures.json'], {
-      NODE_OPTIONS: `--require ${JSON.stringify(BREAK)}`,
-    });
-    const [code] = await run.closed;
-    assert.equal(code, 0, run.output + run.errors);
-    assert.match(run.output, /pg-native is not available: pg-native is broken\n/);
-    assert.match(run.output, /│ postgres\s+│ +failed: 0 rows instead of 10000/);
+  itInLong(
+    'continues with the other drivers when one cannot be loaded, is wrong, hangs or crashes',
+    async () => {
+      const args = '--quick --rounds 1 --workload w3 --drivers pg-conduit,pg-native,postgres';
+      const run = start([...args.split(' '), '--json', 'figures.json'], {
+        NODE_OPTIONS: `--require ${JSON.stringify(BREAK)}`,
+      });
+      const [code] = await run.closed;
+      assert.equal(code, 0, run.output + run.errors);
+      assert.match(run.output, /pg-native is not available: pg-native is broken\n/);
+      assert.match(run.output, /│ postgres\s+│ +failed: 0 rows instead of 10000/);
 
-    const { drivers, results } = readFigures();
-    assert.equal(drivers[1].error, 'pg-native is broken');
-    assert.deepEqual(
-      results.filter(({ error }) => error).map((one) => [one.driver, one.case, one.error]),
-      [
-        ['postgres', '10,000 rows x 9 mixed columns', '0 rows instead of 10000'],
-        ['postgres', '100 rows x 9 mixed columns', 'no answer in 7 s'],
-        ['postgres', '10,000 rows x 2 integers', 'ended by SIGKILL: a driver has crashed'],
-      ],
-    );
-    const ours = results.filter(({ driver }) => driver === 'pg-conduit');
-    assert.ok(ours.length >= 3);
-    for (const result of ours) assert.ok(result.perSecond.median > 0, result.error);
-  });
+      const { drivers, results } = readFigures();
+      assert.equal(drivers[1].error, 'pg-native is broken');
+      assert.deepEqual(
+        results.filter(({ error }) => error).map((one) => [one.driver, one.case, one.error]),
+        [
+          ['postgres', '10,000 rows x 9 mixed columns', '0 rows instead of 10000'],
+          ['postgres', '100 rows x 9 mixed columns', 'no answer in 7 s'],
+          ['postgres', '10,000 rows x 2 integers', 'ended by SIGKILL: a driver has crashed'],
+        ],
+      );
+      const ours = results.filter(({ driver }) => driver === 'pg-conduit');
+      assert.ok(ours.length >= 3);
+      for (const result of ours) assert.ok(result.perSecond.median > 0, result.error);
+    },
+  );
 
   it('warms up until a driver answers, however short the warm-up is set', async () => {
     child = fork(SLOW, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });

@@ -11,6 +11,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { readLock } = require('../../scripts/fetch-libpq');
 const { cannotRun } = require('../support/cannot-run');
+const { itInLong } = require('../support/property');
 
 const ROOT = path.join(__dirname, '..', '..');
 const PACKAGE = require('../../package.json');
@@ -202,21 +203,24 @@ describe('without a binary', () => {
     );
   });
 
-  it('compiles the sources of the package to the place where the binary is loaded from', function () {
-    if (process.platform !== 'linux') cannotRun(this, 'its compiler is one for Linux');
-    const compiler = path.join(folder, 'compiler');
-    fs.writeFileSync(compiler, COMPILER, { mode: 0o755 });
-    const env = { ...process.env, CC: compiler, CXX: compiler, AR: compiler };
-    const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
-    assert.equal(run.status, 0, run.stderr);
-    assert.match(run.stdout, /built build\/Release\/pg_conduit\.node /);
-    const built = path.join(folder, 'build');
-    assert.ok(fs.existsSync(path.join(built, 'Release', 'pg_conduit.node')));
-    // Nothing else is left, and nothing at the root for which a package manager would compile.
-    assert.deepEqual(fs.readdirSync(built).sort(), ['Release', 'build.log']);
-    assert.ok(!fs.existsSync(path.join(folder, 'binding.gyp')));
-    fs.rmSync(built, { recursive: true });
-  });
+  itInLong(
+    'compiles the sources of the package to the place where the binary is loaded from',
+    function () {
+      if (process.platform !== 'linux') cannotRun(this, 'its compiler is one for Linux');
+      const compiler = path.join(folder, 'compiler');
+      fs.writeFileSync(compiler, COMPILER, { mode: 0o755 });
+      const env = { ...process.env, CC: compiler, CXX: compiler, AR: compiler };
+      const run = runNode('bin/pg-conduit.js', ['build'], { cwd: folder, env });
+      assert.equal(run.status, 0, run.stderr);
+      assert.match(run.stdout, /built build\/Release\/pg_conduit\.node /);
+      const built = path.join(folder, 'build');
+      assert.ok(fs.existsSync(path.join(built, 'Release', 'pg_conduit.node')));
+      // Nothing else is left, and nothing at the root for which a package manager would compile.
+      assert.deepEqual(fs.readdirSync(built).sort(), ['Release', 'build.log']);
+      assert.ok(!fs.existsSync(path.join(folder, 'binding.gyp')));
+      fs.rmSync(built, { recursive: true });
+    },
+  );
 
   it('is not published', () => {
     const refused = runNode('scripts/prebuild.js', ['--check'], { cwd: folder });
@@ -288,7 +292,7 @@ describe('npm pack in a checkout', () => {
     assert.ok(performance.now() - started < 60_000);
   });
 
-  it('removes a binary that is older than the sources', () => {
+  itInLong('removes a binary that is older than the sources', () => {
     const other = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64';
     const old = path.join(folder, 'prebuilds', other, 'pg-conduit.musl.node');
     fs.mkdirSync(path.dirname(old), { recursive: true });

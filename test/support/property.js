@@ -49,4 +49,13 @@ function someOf(cases, every = 2) {
   return IS_LONG ? cases : cases.filter((_, index) => index % every === 0);
 }
 
-module.exports = { IS_FULL, IS_LONG, SEED, TIMES, holds, randomFrom, someOf };
+/**
+ * A test that is slow by nature, of which nothing shorter is worth running: in the long form only.
+ * @param {string} title
+ * @param {Mocha.AsyncFunc | Mocha.Func} body
+ */
+function itInLong(title, body) {
+  if (IS_LONG) it(title, body);
+}
+
+module.exports = { IS_FULL, IS_LONG, SEED, TIMES, holds, itInLong, randomFrom, someOf };
