@@ -21,9 +21,9 @@ const MAX_MEMBERS = 32;
  * A group holds at most this part of what is in flight. Were it all in one group, client and server would take turns;
  * so they work at the same time.
  */
-const MAX_PART = 1 / 2;
+const MAX_PART = 1 / 4;
 /** With fewer in flight a Sync for each is faster. */
-const FEW = 6;
+const FEW = 8;
 /** What a group may be expected to cost the server, in ms: its locks are held for that long. */
 const MAX_MILLIS = 2;
 const MAX_BYTES = 256 << 10;
