@@ -19,7 +19,7 @@ const { newClient } = require('../support/connect');
 const { errorOf, outcomeOf } = require('../support/outcomes');
 const { seen, until } = require('../support/outside');
 const { PID, newPool, pidOf } = require('../support/pools');
-const { someOf } = require('../support/property');
+const { itInLong, someOf } = require('../support/property');
 const { Proxy } = require('../support/proxy');
 const { insert, useTransactions } = require('../support/transactions');
 
@@ -225,7 +225,8 @@ describe("A connection that falls silent at one of the driver's own statements",
           });
         }
 
-        it(`ends a client: ${name}`, async () => {
+        // Those take seconds each.
+        (isGivenUp ? itInLong : it)(`ends a client: ${name}`, async () => {
           const client = await newClient(options());
           const lost = seen(client, 'error');
           client.on('error', () => {});
