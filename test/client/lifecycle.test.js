@@ -139,7 +139,7 @@ describe('at the end', function () {
   });
 
   describe('of clients without references', () => {
-    for (const [what, scenario, outcome] of [
+    const SCENARIOS = [
       ['an idle one keeps its connection, and the locks of its session', 'idle', '3 open, 3 locks'],
       ['a busy one settles its queries', 'busy', 'answered,answered,answered, 3 open'],
       ['a closed one is collected, however it was closed', 'ended', 'collected'],
@@ -161,7 +161,8 @@ describe('at the end', function () {
         'of a pool',
         'closed',
       ],
-    ]) {
+    ];
+    for (const [what, scenario, outcome] of someOf(SCENARIOS)) {
       it(what, async () => {
         const name = applicationName();
         assert.equal(await run('collected.js', [scenario, name], ['--expose-gc']), outcome);
