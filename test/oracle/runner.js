@@ -3,6 +3,7 @@
 // Runs a script on clients of some driver, and records all that its borrower could see: results, errors,
 // the state of the transaction, notices and notifications. Used by oracle.js for both sides.
 
+const { once } = require('node:events');
 const { setImmediate: nextTurn, setTimeout: delay } = require('node:timers/promises');
 const Cursor = require('pg-cursor');
 const { outcomeOf } = require('../support/outcomes');
@@ -46,12 +47,18 @@ async function askPid(client) {
 async function readByCursor(client, text, values, rows) {
   const cursor = client.query(new Cursor(text, values));
   const portions = [];
-  for (;;) {
-    const portion = await cursor.read(rows);
-    portions.push(portion);
-    if (portion.length < rows || portions.length > 3) break;
+  try {
+    for (;;) {
+      const portion = await cursor.read(rows);
+      portions.push(portion);
+      if (portion.length < rows || portions.length > 3) break;
+    }
+    await cursor.close();
+  } catch (error) {
+    // pg-cursor rejects before the server has told the transaction's status.
+    if (client.readyForQuery === false) await once(client, 'drain');
+    throw error;
   }
-  await cursor.close();
   return { value: { rows: portions, fields: [] } };
 }
 

@@ -7,7 +7,7 @@ const path = require('node:path');
 
 const TESTS = path.join(__dirname, '..');
 /** They have commands of their own. */
-const OTHER_FOLDERS = ['compat', 'consumers', 'fleet', 'install', 'long', 'types'];
+const OTHER_FOLDERS = ['compat', 'consumers', 'engines', 'fleet', 'install', 'long', 'types'];
 /** Those that take longest begin first: begun last they would run when all others have ended. */
 const LONGEST = [
   'connection/own-statements',
