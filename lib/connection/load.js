@@ -106,6 +106,11 @@ class ConnectionLoad {
     this.#heldMillis = this.#held === 0 ? 0 : this.#heldMillis - work.expectedMillis;
   }
 
+  /** What those cost whose statements were seen before. */
+  get knownMillis() {
+    return this.expectedMillis - this.unknown * SLOW_MILLIS;
+  }
+
   /** Counts something in flight that may still be submitted, and needs the connection as it is. */
   reserve() {
     if (this.inFlight === 0) this.#begin();

@@ -21,6 +21,13 @@ const FEW = 4;
 /** Waking a backend costs both sides about so long: for what costs more it is worth it. */
 const WAKE_MILLIS = 0.05;
 
+/**
+ * With a round trip of known work and so much more in front of it a connection has no pause before a query that waits
+ * here can reach it. So nothing is gained by sending it now, and it would wait for what turns out to take longer, while
+ * other connections are free again.
+ */
+const AHEAD_MILLIS = 1;
+
 /** @param {Query | Batch} work @returns {boolean} whether it is known to cost less than waking a backend */
 function isTiny(work) {
   const info = 'members' in work ? undefined : work.info;
@@ -53,9 +60,10 @@ class Balancer {
    * first connection that is free.
    * @param {Query | Batch} work
    * @param {number} othersWaiting
+   * @param {boolean} [mayQueue] whether to send it behind more than has to be in front of it
    * @returns {Member | undefined} undefined: the query is to wait
    */
-  choose(work, othersWaiting) {
+  choose(work, othersWaiting, mayQueue = false) {
     const now = performance.now();
     const { members, shared } = this.#connections;
     // Whoever has one alone may hold locks that what is in flight waits for, and may wait for this query.
@@ -77,7 +85,8 @@ class Balancer {
     if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
     const isLong = load.expectedMillis > GROWTH_MILLIS;
     if (isLong && connectingCount === 0 && mayGrow) this.#connections.open();
-    return busy;
+    const isFull = load.knownMillis > AHEAD_MILLIS + load.roundTripMillis;
+    return isFull && !mayGrow && !mayQueue && shared.length > 1 ? undefined : busy;
   }
 
   /** @param {Member} member @param {number} now performance.now() */

@@ -78,7 +78,10 @@ class Dispatcher {
     };
     this.#connections = new PoolConnections(settings, registry, listener, limits);
     this.#balancer = new Balancer(settings, this.#connections, limits);
-    this.#waiting = new WaitingRoom(settings, this.#connections, (item) => this.#onLeft(item));
+    this.#waiting = new WaitingRoom(settings, this.#connections, {
+      onLeft: (item) => this.#onLeft(item),
+      queue: (work) => this.#queue(work),
+    });
     this.#queries = this.#waiting.queries;
     this.#borrowers = this.#waiting.borrowers;
     this.activity = new Activity(this.#connections, this.#waiting);
@@ -260,10 +263,25 @@ class Dispatcher {
       const member = this.#balancer.choose(query, this.#waiting.wantedCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
-      const context = member.isWrapped ? this.#contexts.get(query) : undefined;
-      if (context === undefined) member.submit(query);
-      else context.runInAsyncScope(() => member.submit(query));
+      this.#send(query, member);
     }
+  }
+
+  /** @param {Query | Batch} work that has waited @param {Member} member */
+  #send(work, member) {
+    const context = member.isWrapped ? this.#contexts.get(work) : undefined;
+    if (context === undefined) member.submit(work);
+    else context.runInAsyncScope(() => member.submit(work));
+  }
+
+  /**
+   * @param {Query | Batch} work that may wait no longer
+   * @returns {boolean} whether it was sent, behind what was only to spare it a wait
+   */
+  #queue(work) {
+    const member = this.#balancer.choose(work, this.#waiting.wantedCount, true);
+    if (member !== undefined) this.#send(work, member);
+    return member !== undefined;
   }
 
   // --- Connections that come and go ---------------------------------------------

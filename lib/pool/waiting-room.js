@@ -27,16 +27,20 @@ class WaitingRoom {
   #settings;
   #connections;
   #onLeft;
+  #queue;
 
   /**
    * @param {import('../options').Settings} settings
    * @param {import('./connections').PoolConnections} connections
-   * @param {(item: Query | Batch | Borrower) => void} onLeft it waits no longer, and was not served
+   * @param {object} owner
+   * @param {(item: Query | Batch | Borrower) => void} owner.onLeft it waits no longer, and was not served
+   * @param {(work: Query | Batch) => boolean} owner.queue sends it, if it only waits for a better place
    */
-  constructor(settings, connections, onLeft) {
+  constructor(settings, connections, { onLeft, queue }) {
     this.#settings = settings;
     this.#connections = connections;
     this.#onLeft = onLeft;
+    this.#queue = queue;
     const timeout = () => settings.connectionTimeoutMillis;
     this.queries = new WaitingLine(timeout, (query) => this.#expire(query));
     this.borrowers = new WaitingLine(timeout, (borrower) => this.#expire(borrower));
@@ -116,7 +120,7 @@ class WaitingRoom {
    */
   refuseExcess(line, item) {
     const { maxWaiting } = this.#settings;
-    if (this.length <= maxWaiting || !line.remove(item)) return;
+    if (this.length <= maxWaiting || !line.remove(item) || this.#isQueued(item)) return;
     // Under overload many are refused: a stack trace for each would cost more than serving them.
     if ('isInCall' in item) item.isInCall = false;
     const message =
@@ -136,7 +140,12 @@ class WaitingRoom {
 
   /** @param {Query | Batch | Borrower} item that has waited for too long, and is out */
   #expire(item) {
-    this.#refuse(item, this.#timeoutError());
+    if (!this.#isQueued(item)) this.#refuse(item, this.#timeoutError());
+  }
+
+  /** Who waits for a better place only is not refused for that. @param {Query | Batch | Borrower} item that is out */
+  #isQueued(item) {
+    return !(item instanceof Borrower) && this.#queue(item);
   }
 
   /** @param {Query | Batch | Borrower} item that is out @param {Error} error */

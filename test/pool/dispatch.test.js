@@ -6,8 +6,10 @@
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const net = require('node:net');
+const { mock } = require('node:test');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Pool, StatementRefusedError } = require('../..');
+const { ConnectionLoad } = require('../../lib/connection/load');
 const { newClient } = require('../support/connect');
 const { until } = require('../support/outside');
 const {
@@ -226,6 +228,62 @@ describe('Pool', function () {
       assert.equal(pool.stats().connections[0].inFlight, 2);
       await observer.unlock(LOCK);
       assert.equal(pidOf(await unseen), pidOf(await fast));
+    });
+
+    describe('behind which there is enough work already', () => {
+      const SHORT = 'select pg_sleep(0.003), $1::int as i';
+
+      // What it costs is not left to a machine that may be busy.
+      beforeEach(() => {
+        const { add } = ConnectionLoad.prototype;
+        mock.method(ConnectionLoad.prototype, 'isOverdue', () => false);
+        mock.method(ConnectionLoad.prototype, 'add', function addShort(query) {
+          query.info.averageMillis = query.text === SHORT ? 3 : 0.01;
+          this.roundTripMillis = 0.1;
+          add.call(this, query);
+        });
+      });
+      afterEach(() => mock.restoreAll());
+
+      /** @param {Record<string, any>} given @param {number} count */
+      async function ask(given, count) {
+        const pool = newPool({ max: 2, ...given });
+        await warm(pool, pool.options.max);
+        const queries = Array.from({ length: count }, (_, i) => pool.query(SHORT, [i]));
+        return { pool, queries, waiting: pool.waitingCount };
+      }
+
+      it('are spared further queries, which wait in their order for the first that has time', async () => {
+        const { pool, queries, waiting } = await ask({}, 20);
+        assert.equal(waiting, 18);
+        assert.deepEqual(
+          pool.stats().connections.map(({ inFlight }) => inFlight),
+          [1, 1],
+        );
+        const answered = await Promise.all(queries);
+        assert.deepEqual(
+          answered.map(({ rows }) => rows[0].i),
+          Array.from({ length: 20 }, (_, i) => i),
+        );
+      });
+
+      it('are sent what exceeds maxWaiting, rather than that it is rejected', async () => {
+        const { queries, waiting } = await ask({ maxWaiting: 4 }, 20);
+        assert.equal(waiting, 4);
+        await Promise.all(queries);
+      });
+
+      it('are sent what has waited for connectionTimeoutMillis, rather than that it is rejected', async () => {
+        const { queries, waiting } = await ask({ connectionTimeoutMillis: 50 }, 100);
+        assert.equal(waiting, 98);
+        await Promise.all(queries);
+      });
+
+      it('are sent all of it if there is but one', async () => {
+        const { queries, waiting } = await ask({ max: 1 }, 20);
+        assert.equal(waiting, 0);
+        await Promise.all(queries);
+      });
     });
 
     describe('does not consider a statement slow', () => {
