@@ -71,6 +71,7 @@ const EXPERIMENTS = [
   require('./many-processes'),
   require('./fleet'),
   require('./costs'),
+  require('./asking-others'),
 ];
 
 module.exports = { EXPERIMENTS };

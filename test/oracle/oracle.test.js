@@ -13,7 +13,7 @@ const { Places } = require('./places');
 const { SERVER_SETTINGS, describeReport } = require('./report');
 const { describeScript, newScript, render } = require('./script');
 
-const SCRIPTS = (IS_LONG ? 3000 : 120) * TIMES;
+const SCRIPTS = (IS_LONG ? 3000 : 60) * TIMES;
 /** Within so many each fault is found. */
 const MOST_SCRIPTS = 3000;
 const AT_ONCE = 20;

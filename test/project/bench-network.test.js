@@ -86,7 +86,7 @@ describe('npm run bench, further away and beside other languages', function () {
     assert.match(run.output, /W2: .* a pool of 10 \(TCP\)\n/);
   });
 
-  it('measures at a distance, through a relay that it tells of', async function () {
+  itInLong('measures at a distance, through a relay that it tells of', async function () {
     if (process.platform !== 'linux') cannotRun(this, 'the relay is for Linux');
     const figures = await measure(
       '--workload w1 --drivers pg-conduit --latency 20',

@@ -28,7 +28,7 @@ const PUBLISHED = {
   'one-connection': '182 allocations',
   transfer: '406 / 414 / 414 ms',
 };
-const CHOSEN = IS_LONG ? EXPERIMENTS : EXPERIMENTS.filter(({ id }) => id === 'transfer');
+const CHOSEN = IS_LONG ? EXPERIMENTS : EXPERIMENTS.filter(({ id }) => id === 'asking-others');
 
 installOnce(BENCH);
 

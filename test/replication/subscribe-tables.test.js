@@ -121,8 +121,8 @@ describe('random changes', function () {
   }
 
   for (const [streaming, total] of [
-    [false, IS_LONG ? 100_000 : 20_000],
-    [true, IS_LONG ? 40_000 : 10_000],
+    [false, IS_LONG ? 100_000 : 8_000],
+    [true, IS_LONG ? 40_000 : 4_000],
   ]) {
     it(`(${total}${streaming ? ', streamed' : ''}) come out as the tables are, in spite of faults`, async () => {
       const mirror = new Mirror();

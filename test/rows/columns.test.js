@@ -10,7 +10,7 @@ const { SCHEMA, endAll, newClient, newPool, resetSchema } = require('../support/
 const { closeReference, openReference } = require('../support/like-pg');
 const { errorOf } = require('../support/outcomes');
 const { withEnvironment } = require('../support/process');
-const { holds } = require('../support/property');
+const { IS_LONG, holds } = require('../support/property');
 
 const EXECUTIONS = 5;
 
@@ -151,7 +151,7 @@ describe("rowMode: 'columns'", () => {
           names,
         );
       }),
-      60,
+      IS_LONG ? 120 : 30,
     );
   });
 

@@ -140,8 +140,8 @@ describe('results', () => {
 
   describe('are the same', () => {
     // East and west of Greenwich; summer time is half an hour in one, and began at midnight in the other.
-    const ZONES = ['Australia/Lord_Howe', 'America/Sao_Paulo'];
-    if (IS_LONG) ZONES.push('UTC', 'America/New_York', 'Asia/Kolkata');
+    const ZONES = ['Australia/Lord_Howe'];
+    if (IS_LONG) ZONES.push('America/Sao_Paulo', 'UTC', 'America/New_York', 'Asia/Kolkata');
     for (const zone of ZONES) {
       it(`for dates and times in a process whose TZ is ${zone}`, async () => {
         await runSpecs([__filename], { env: { TZ: zone } });

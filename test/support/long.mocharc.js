@@ -17,6 +17,7 @@ const SPECS = [
   'query/outcome',
   'rows/no-code-generation',
   'rows/dates',
+  'rows/columns',
   'client/attribution',
   'copy/rows',
   'oracle/oracle',
