@@ -37,6 +37,7 @@ function isTiny(work) {
 class Balancer {
   #maxInFlight;
   #spreadMillis;
+  #syncGroup;
   #connections;
   #limits;
   /** What was chosen last: what comes next in the same tick is best sent along. @type {Member | undefined} */
@@ -50,6 +51,7 @@ class Balancer {
   constructor(settings, connections, limits) {
     this.#maxInFlight = settings.maxInFlight;
     this.#spreadMillis = settings.spreadMillis;
+    this.#syncGroup = settings.syncGroup;
     this.#connections = connections;
     this.#limits = limits;
   }
@@ -86,7 +88,14 @@ class Balancer {
     const isLong = load.expectedMillis > GROWTH_MILLIS;
     if (isLong && connectingCount === 0 && mayGrow) this.#connections.open();
     const isFull = load.knownMillis > AHEAD_MILLIS + load.roundTripMillis;
-    return isFull && !mayGrow && !mayQueue && shared.length > 1 ? undefined : busy;
+    const mayWait = !mayQueue && !mayGrow && shared.length > 1 && !this.#sharesCommit(work);
+    return isFull && mayWait ? undefined : busy;
+  }
+
+  /** Writes that share a Sync cost least where many are together. @param {Query | Batch} work */
+  #sharesCommit(work) {
+    const own = 'members' in work ? undefined : work.syncGroup;
+    return (own ?? this.#syncGroup) === 'all';
   }
 
   /** @param {Member} member @param {number} now performance.now() */

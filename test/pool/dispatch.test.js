@@ -279,6 +279,12 @@ describe('Pool', function () {
         await Promise.all(queries);
       });
 
+      it("are sent what may share a Sync: syncGroup: 'all'", async () => {
+        const { queries, waiting } = await ask({ syncGroup: 'all' }, 20);
+        assert.equal(waiting, 0);
+        await Promise.all(queries);
+      });
+
       it('are sent all of it if there is but one', async () => {
         const { queries, waiting } = await ask({ max: 1 }, 20);
         assert.equal(waiting, 0);
