@@ -12,6 +12,7 @@ const Cursor = require('pg-cursor');
 const QueryStream = require('pg-query-stream');
 const conduit = require('../..');
 const { Client, ParameterError, ResultError, types } = conduit;
+const { blockThread } = require('../support/blocked');
 const { endAll, newClient, newPool, resetSchema } = require('../support/connect');
 const { errorOf, outcomeOf } = require('../support/outcomes');
 const { collectUncaught } = require('../support/uncaught');
@@ -577,8 +578,7 @@ describe('a listener that throws', () => {
         }
         // Everything is sent, and all of the answers come in one delivery.
         await turn();
-        const until = performance.now() + 15;
-        while (performance.now() < until);
+        blockThread(15);
         await done;
       }
       await Promise.all(outcomes);

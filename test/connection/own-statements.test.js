@@ -15,6 +15,7 @@ const {
   OwnQuery,
 } = require('../../lib/connection/own-statements');
 const { OWN_DEFAULTS, Query } = require('../../lib/query/query');
+const { blockThread } = require('../support/blocked');
 const { newClient } = require('../support/connect');
 const { errorOf, outcomeOf } = require('../support/outcomes');
 const { seen, until } = require('../support/outside');
@@ -371,10 +372,7 @@ describe("A connection that falls silent at one of the driver's own statements",
         await client.transaction(async (tx) => {
           await insert(tx, i);
           // COMMIT is sent before this, and answered meanwhile.
-          setImmediate(() => {
-            const end = performance.now() + 2 * QUERY_MILLIS;
-            while (performance.now() < end);
-          });
+          setImmediate(() => blockThread(2 * QUERY_MILLIS));
         });
       }
       assert.deepEqual(await numbers('t'), [0, 1, 2]);

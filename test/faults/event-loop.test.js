@@ -5,6 +5,7 @@
 
 const assert = require('node:assert/strict');
 const { setImmediate: nextTurn, setTimeout: delay } = require('node:timers/promises');
+const { blockThread } = require('../support/blocked');
 const { endAll, newClient, newPool, options } = require('../support/connect');
 const { Client } = require('../..');
 const { applicationName } = require('../support/outside');
@@ -23,13 +24,7 @@ async function block(millis) {
   await delay(20);
   // Behind reading, and before the timers.
   await nextTurn();
-  blockNow(millis);
-}
-
-/** @param {number} millis */
-function blockNow(millis) {
-  const until = performance.now() + millis;
-  while (performance.now() < until);
+  blockThread(millis);
 }
 
 describe('After the event loop was blocked', function () {
@@ -88,7 +83,7 @@ describe('After the event loop was blocked', function () {
     const client = new Client(options({ connectionTimeoutMillis: TIMEOUT_MILLIS }));
     const connected = client.connect();
     await nextTurn();
-    blockNow(BLOCK_MILLIS);
+    blockThread(BLOCK_MILLIS);
     await connected;
     await client.end();
   });
@@ -98,7 +93,7 @@ describe('After the event loop was blocked', function () {
     const first = pool.query('select 1 as n');
     const borrowed = pool.connect();
     await nextTurn();
-    blockNow(BLOCK_MILLIS);
+    blockThread(BLOCK_MILLIS);
     assert.deepEqual((await first).rows, [{ n: 1 }]);
     const client = await borrowed;
     const waiting = pool.query('select 2 as n');

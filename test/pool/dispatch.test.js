@@ -10,6 +10,7 @@ const { mock } = require('node:test');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Pool, StatementRefusedError } = require('../..');
 const { ConnectionLoad } = require('../../lib/connection/load');
+const { blockThread } = require('../support/blocked');
 const { newClient } = require('../support/connect');
 const { until } = require('../support/outside');
 const {
@@ -295,11 +296,6 @@ describe('Pool', function () {
     describe('does not consider a statement slow', () => {
       const FAST = 'select $1::int as fast';
 
-      function block(millis) {
-        const end = performance.now() + millis;
-        while (performance.now() < end);
-      }
-
       /** What a use of the text is expected to cost. */
       async function expected(pool) {
         const query = pool.query(FAST, [0]);
@@ -327,17 +323,20 @@ describe('Pool', function () {
         await teach(pool, FAST, [0]);
         const before = pool.stats().flushes;
         const first = pool.query(FAST, [1]);
-        block(50);
+        blockThread(50);
         await Promise.all([first, pool.query(FAST, [2])]);
         assert.equal(pool.stats().flushes - before, 1);
       });
 
       for (const [when, blockSoon] of [
-        ['in the tick that sends it', () => block(50)],
-        ['in a microtask', () => void Promise.resolve().then(() => block(50))],
-        ['in an immediate', () => void setImmediate(block, 50)],
-        ['in a timer', () => void setTimeout(block, 0, 50)],
-        ['in timers all the time', () => [0, 1, 2, 3].map((wait) => setTimeout(block, wait, 20))],
+        ['in the tick that sends it', () => blockThread(50)],
+        ['in a microtask', () => void Promise.resolve().then(() => blockThread(50))],
+        ['in an immediate', () => void setImmediate(blockThread, 50)],
+        ['in a timer', () => void setTimeout(blockThread, 0, 50)],
+        [
+          'in timers all the time',
+          () => [0, 1, 2, 3].map((wait) => setTimeout(blockThread, wait, 20)),
+        ],
       ]) {
         it(`because JavaScript was busy ${when}`, async () => {
           const pool = newPool({ max: 1 });
@@ -352,7 +351,7 @@ describe('Pool', function () {
       }
 
       it('because JavaScript was busy with data of another socket', async () => {
-        const server = net.createServer((socket) => socket.on('data', () => block(50)));
+        const server = net.createServer((socket) => socket.on('data', () => blockThread(50)));
         const port = await listen(server);
         const socket = net.connect(port, '127.0.0.1');
         await once(socket, 'connect');
