@@ -318,7 +318,7 @@ describe('npm pack in a checkout', () => {
 
 describe('npx pg-conduit', () => {
   const command = path.join(ROOT, PACKAGE.bin['pg-conduit']);
-  const USAGE = /^Usage: npx pg-conduit build /m;
+  const USAGE = /^Usage: npx pg-conduit build .*\n +npx pg-conduit check /m;
 
   it('explains its usage', () => {
     const { status, stdout } = runNode(command, ['--help']);
