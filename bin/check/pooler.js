@@ -30,6 +30,9 @@ const MODES = {
     'a session is lent for one statement at a time (statement mode): BEGIN is refused, and so is transaction()',
 };
 
+/** @type {Record<string, import('./findings').Level>} */
+const LEVELS = { session: 'ok', transaction: 'note', statement: 'warning' };
+
 /** @param {Context} context */
 async function checkPooler(context) {
   const { facts, findings, sessions } = context;
@@ -60,7 +63,7 @@ async function checkPooler(context) {
     await checkMode(context);
     const { mode } = facts.pooler;
     const what = MODES[mode] ?? 'how long it lends a session was not seen';
-    findings.add('pooler', mode === 'session' ? 'ok' : 'note', `a pooler in between: ${what}`);
+    findings.add('pooler', LEVELS[mode] ?? 'note', `a pooler in between: ${what}`);
     await checkStartup(context);
   }
   await checkStatements(context);

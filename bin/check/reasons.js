@@ -20,10 +20,7 @@ const REASONS = [
     ({ code }) => code === 'EHOSTUNREACH' || code === 'ENETUNREACH',
     'there is no way to that address: look at the network and its firewalls',
   ],
-  [
-    isTimeout,
-    'a firewall that drops packets, or a server that hangs or is overloaded',
-  ],
+  [isTimeout, 'a firewall that drops packets, or a server that hangs or is overloaded'],
   [
     ({ code }) => code === '28P01',
     'user or password are wrong: in a URL write the password as encodeURIComponent() gives it',

@@ -3,7 +3,7 @@
 // How far away the server is, and whether queries may be sent before the last one was answered.
 
 const { roundMillis, showMillis } = require('./limit');
-const { describeError, explain } = require('./reasons');
+const { describeError } = require('./reasons');
 
 /** @typedef {import('./index').Context} Context */
 
@@ -91,7 +91,7 @@ async function checkSecond({ facts, findings, sessions }) {
     findings.add(
       'connections',
       'warning',
-      `a second connection beside the first one gets no answer: ${explain(error)}`,
+      `a second connection beside the first one is not served: ${/** @type {any} */ (error).message}`,
     );
   } finally {
     if (client !== undefined) await sessions.close(client);

@@ -63,6 +63,7 @@ async function tryStatements({ facts, sessions, warnings }) {
     const home = await execute();
     await execute();
     if (!isLent) return 'kept';
+    const isNamed = await hasPoolerNames(sessions, client);
     other = await sessions.open();
     for (let round = 0; round < ROUNDS; ++round) {
       // In statement mode nothing can be held, and what is slow does as well.
@@ -74,14 +75,14 @@ async function tryStatements({ facts, sessions, warnings }) {
       });
       await slow;
       // All that it has is held.
-      if (at === undefined) return 'unknown';
+      if (at === undefined) break;
       const isLost = await wasLost(sessions, client, warnings);
-      if (held === home && isLost) await forget(sessions, other, name);
+      if (isLost) await forget(sessions, client, other, name, held === home);
       if (held !== undefined) await sessions.ask(other, 'rollback');
       if (isLost) return 'lost';
       if (at !== home) return 'managed';
     }
-    return (await hasPoolerNames(sessions, client)) ? 'managed' : 'unknown';
+    return isNamed ? 'managed' : 'unknown';
   } finally {
     await sessions.close(client);
     if (other !== undefined) await sessions.close(other);
@@ -102,12 +103,27 @@ async function wasLost(sessions, client, warnings) {
   return warnings.some(({ code }) => code === LOST);
 }
 
-/** @param {import('./sessions').Sessions} sessions @param {any} other on the session where it was prepared @param {string} name */
-async function forget(sessions, other, name) {
-  try {
-    await sessions.ask(other, `deallocate "${name}"`);
-  } catch {
-    // The pooler has closed it, or calls it something else.
+/**
+ * @param {import('./sessions').Sessions} sessions
+ * @param {any} client
+ * @param {any} other
+ * @param {string} name
+ * @param {boolean} isHeld by the other one: the session where it was prepared
+ */
+async function forget(sessions, client, other, name, isHeld) {
+  const text = `deallocate "${name}"`;
+  for (let round = 0; round < ROUNDS; ++round) {
+    // While the one is busy, the other one gets another session.
+    const busy = isHeld ? undefined : sessions.ask(client, 'select pg_sleep(0.02)');
+    try {
+      await sessions.ask(round % 2 === 0 ? other : client, text);
+      return;
+    } catch {
+      // The pooler has closed it, or it was another session.
+      if (isHeld) return;
+    } finally {
+      await busy?.catch(() => {});
+    }
   }
 }
 

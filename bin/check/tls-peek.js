@@ -32,8 +32,12 @@ async function peek({ host, address, port }, signal) {
   try {
     await once(socket, 'connect', { signal });
     socket.write(SSL_REQUEST);
-    const [answer] = await once(socket, 'data', { signal });
-    if (String(answer) !== 'S') return { offered: false };
+    // Some close the connection instead.
+    const closed = once(socket, 'close', { signal }).then(() => undefined);
+    closed.catch(() => {});
+    const answer = await Promise.race([once(socket, 'data', { signal }), closed]);
+    if (answer === undefined) throw new Error('closed');
+    if (String(answer[0]) !== 'S') return { offered: false };
     const servername = net.isIP(host) === 0 ? host : undefined;
     // Nothing is sent through it.
     secured = tls.connect({ socket, servername, rejectUnauthorized: false });
