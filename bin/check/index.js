@@ -9,6 +9,7 @@ const { checkHosts, judgeHosts } = require('./hosts');
 const { checkLimits } = require('./limits');
 const { checkListen, checkReplication } = require('./listen');
 const { checkPooler } = require('./pooler');
+const { checkProxy } = require('./proxy');
 const { explain } = require('./reasons');
 const { checkServer } = require('./server');
 const { Sessions } = require('./sessions');
@@ -37,8 +38,8 @@ const { checkRefusedTls, checkTls } = require('./tls');
 
 /** Each of them may find the connection lost that the last one had. */
 const STEPS = [
-  ...[checkServer, checkTls, checkSpeed, checkPooler, checkLimits, checkSettings],
-  ...[checkListen, checkReplication],
+  ...[checkServer, checkTls, checkSpeed, checkPooler, checkProxy, checkLimits],
+  ...[checkSettings, checkListen, checkReplication],
 ];
 
 /** What the report has, in this order; null where it was not found out. */
@@ -95,8 +96,19 @@ async function checkAll(context) {
       await step(context);
     } catch (error) {
       context.findings.add('connection', 'problem', `the connection was lost: ${explain(error)}`);
+      if (!(await isThere(context))) return;
     }
     if (step === checkServer) judgeHosts(context);
+  }
+}
+
+/** Whether there is a server to go on with. @param {Context} context */
+async function isThere({ sessions }) {
+  try {
+    await sessions.main();
+    return true;
+  } catch {
+    return false;
   }
 }
 

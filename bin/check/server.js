@@ -58,6 +58,7 @@ async function checkServer(context) {
     product: product?.name ?? 'unknown',
     version: number ?? null,
     text: text ?? null,
+    address: null,
     distributed: product?.distributed ?? false,
     host: null,
     extensions: null,

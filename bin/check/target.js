@@ -22,7 +22,7 @@ const { within } = require('./limit');
  * @property {string} port
  * @property {string} attrs target_session_attrs
  * @property {string | undefined} sslmode if something names it
- * @property {boolean} isAddressGiven
+ * @property {string} hostaddr the addresses, where they are given beside the names
  * @property {number} connectTimeoutSeconds 0: none
  * @property {number} max
  * @property {Record<string, unknown>} given those options of the driver that it was given and that may be advised
@@ -57,8 +57,9 @@ function readTarget(argument) {
   const user = conninfo.user ?? defaults.user;
   const database = dbname ?? defaults.dbname ?? user;
   const service = conninfo.service ?? process.env.PGSERVICE;
+  const hostaddr = conninfo.hostaddr ?? defaults.hostaddr ?? '';
   const isService = Boolean(service) && conninfo.host === undefined;
-  const host = isService ? '' : conninfo.host || defaults.host || 'localhost';
+  const host = isService ? '' : conninfo.host || defaults.host || hostaddr || 'localhost';
   const port = isService ? '' : conninfo.port || defaults.port || DEFAULT_PORT;
   return {
     source,
@@ -67,7 +68,7 @@ function readTarget(argument) {
     port,
     attrs: conninfo.target_session_attrs ?? defaults.target_session_attrs ?? 'any',
     sslmode: conninfo.sslmode ?? (process.env.PGSSLMODE || undefined),
-    isAddressGiven: Boolean(conninfo.hostaddr ?? defaults.hostaddr),
+    hostaddr,
     connectTimeoutSeconds: settings.connectTimeoutSeconds,
     max: settings.max,
     given: Object.fromEntries(ADVISED.map((name) => [name, settings[name]])),
@@ -110,14 +111,20 @@ function placesOf(hosts, ports) {
  * @returns {Promise<{ servers: Server[], unknown: { host: string, port: string, error: any }[] }>}
  */
 async function resolve(target, millis) {
-  if (target.host === '' || target.isAddressGiven) {
-    return { servers: [{ host: target.host, address: '', port: target.port }], unknown: [] };
+  if (target.host === '') {
+    return { servers: [{ host: '', address: '', port: '' }], unknown: [] };
   }
+  const addressesGiven = target.hostaddr.split(',');
   /** @type {Server[]} */
   const servers = [];
   /** @type {{ host: string, port: string, error: any }[]} */
   const unknown = [];
-  for (const { host, port } of placesOf(target.host, target.port)) {
+  for (const [index, { host, port }] of placesOf(target.host, target.port).entries()) {
+    const given = addressesGiven[index];
+    if (given) {
+      servers.push({ host, address: given, port });
+      continue;
+    }
     if (host.startsWith('/') || host.startsWith('@') || net.isIP(host) !== 0) {
       servers.push({ host, address: net.isIP(host) === 0 ? '' : host, port });
       continue;

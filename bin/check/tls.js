@@ -26,13 +26,14 @@ async function checkTls(context) {
   if (isEncrypted) await checkEncrypted(context);
   else tellPlain(context);
   tellCertificate(context);
+  if (!isEncrypted) return;
   if (target.sslmode === undefined) {
     findings.add(
       'tls.pg',
       'note',
       'nothing says whether to encrypt: pg-conduit does if the server can and verifies nothing; pg does not encrypt',
     );
-  } else if (isEncrypted) {
+  } else {
     findings.add('tls.pg', 'ok', `sslmode is ${target.sslmode}: pg encrypts as well`);
   }
 }

@@ -1,158 +1,27 @@
 'use strict';
 
-// `npx pg-conduit check` before servers of all kinds: poolers in each mode, TLS, primaries and standbys, servers that
-// hang or refuse, PGlite. What is quick is in test/project/check.test.js.
+// `npx pg-conduit check` before servers of all kinds: TLS, primaries and standbys, servers that hang or refuse, PGlite.
+// What is quick is in test/project/check.test.js, poolers are in check-poolers.test.js.
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
+const fs = require('node:fs');
 const net = require('node:net');
 const os = require('node:os');
-const { Client } = require('../..');
+const path = require('node:path');
 const { startDatabase } = require('../../scripts/database');
 const { cannotRun } = require('../support/cannot-run');
-const { check, found, levels } = require('../support/check');
-const { KINDS, startPooler, startServerBehind } = require('../support/poolers');
+const { check, complaints, found, levels } = require('../support/check');
 const { deadPort, listen } = require('../support/ports');
+const { Proxy } = require('../support/proxy');
 const { ask, startStandby } = require('../support/standby');
 const { PASSWORD, TlsServer } = require('../support/tls-server');
-
-/** Of the servers here nothing is flushed to disks. */
-const NO_SYNC = 'settings.synchronous_commit';
-
-/** @param {any} report @returns {string[]} what is not well, by its id */
-function complaints(report) {
-  return report.findings
-    .filter(({ id, level }) => ['warning', 'problem'].includes(level) && id !== NO_SYNC)
-    .map(({ id, level }) => `${level} ${id}`);
-}
 
 /** @param {{ host: string, port: number }[]} servers @param {string} [tail] */
 function urlOf(servers, tail = '') {
   const places = servers.map(({ host, port }) => `${host}:${port}`);
   return `postgresql://postgres@${places.join(',')}/postgres${tail}`;
 }
-
-describe('npx pg-conduit check, behind PgBouncer', function () {
-  this.timeout(60_000);
-
-  /** @type {Awaited<ReturnType<typeof startServerBehind>>} */
-  let server;
-  /** @type {Awaited<ReturnType<typeof startPooler>> | undefined} */
-  let pooler;
-
-  before(async function () {
-    // Where this file runs by itself, the newer PgBouncer may not have been compiled yet.
-    this.timeout(600_000);
-    for (const { find } of Object.values(KINDS)) find();
-    server = await startServerBehind();
-  });
-  afterEach(async () => {
-    await pooler?.stop();
-    pooler = undefined;
-  });
-  after(() => server?.stop());
-
-  /** @param {any} kind @param {any} options @param {string[]} args */
-  async function checkBehind(kind, options, ...args) {
-    pooler = await startPooler(server, kind, options);
-    return check([pooler.connectionString, ...args]);
-  }
-
-  /** What prepared statements the sessions of the pooler still have of it. */
-  async function leftovers() {
-    const clients = [];
-    const names = [];
-    try {
-      for (let i = 0; i < 2; ++i) {
-        const client = new Client(pooler?.connectionString);
-        await client.connect();
-        clients.push(client);
-        await client.query('begin');
-        const { rows } = await client.query('select name from pg_prepared_statements');
-        names.push(...rows.map(({ name }) => name));
-      }
-    } finally {
-      await Promise.all(clients.map((client) => client.end()));
-    }
-    return names.filter((name) => name.includes('check'));
-  }
-
-  for (const [name, kind] of Object.entries(KINDS)) {
-    const isManaged = name === 'newer';
-
-    it(`${kind.name}: session mode is no reason to set anything`, async () => {
-      const report = await checkBehind(kind, { poolMode: 'session' });
-      assert.deepEqual(report.pooler, {
-        between: true,
-        mode: 'session',
-        statements: 'kept',
-        startupSettings: 'refused',
-      });
-      assert.deepEqual([report.status, complaints(report), report.advice.options], [0, [], {}]);
-      assert.equal(report.listen.works, true);
-    });
-
-    for (const poolMode of /** @type {const} */ (['transaction', 'statement'])) {
-      it(`${kind.name}: ${poolMode} mode, and whether prepared statements get lost`, async () => {
-        const report = await checkBehind(kind, { poolMode, poolSize: 2 });
-        assert.deepEqual(report.pooler, {
-          between: true,
-          mode: poolMode,
-          statements: isManaged ? 'managed' : 'lost',
-          startupSettings: 'refused',
-        });
-        assert.equal(report.status, 0);
-        assert.equal(report.listen.works, false);
-        const expected = isManaged ? {} : { prepare: false, maxInFlight: 1 };
-        assert.deepEqual(report.advice.options, expected);
-        if (!isManaged) {
-          const [{ level, option }] = found(report, 'statements');
-          assert.deepEqual({ level, option }, { level: 'warning', option: expected });
-        }
-        if (poolMode === 'transaction') assert.deepEqual(await leftovers(), []);
-      });
-    }
-  }
-
-  it('what is set already is not advised', async () => {
-    pooler = await startPooler(server, KINDS.old, { poolMode: 'transaction' });
-    const report = await check([`${pooler.connectionString}&prepare=false&maxInFlight=1`]);
-    assert.equal(report.pooler.statements, 'lost');
-    assert.deepEqual(report.advice.options, {});
-  });
-
-  it('settings at the start of a session that the pooler ignores are told', async () => {
-    const settings = { ignore_startup_parameters: 'extra_float_digits,options' };
-    const report = await checkBehind(KINDS.old, { poolMode: 'session', settings });
-    assert.equal(report.pooler.startupSettings, 'ignored');
-  });
-
-  it('such settings in the connection string are the reason that it refuses all', async () => {
-    pooler = await startPooler(server, KINDS.old, { poolMode: 'session' });
-    const report = await check([`${pooler.connectionString}&statement_timeout=1000`]);
-    assert.deepEqual([report.status, levels(report, 'host')], [1, 'problem']);
-    assert.match(found(report, 'host')[0].text, /a pooler that refuses settings at the start/);
-  });
-
-  it('a pooler with one session is told apart from one that hangs', async () => {
-    const session = await checkBehind(
-      KINDS.newer,
-      { poolMode: 'session', poolSize: 1 },
-      ...['--timeout', '700ms'],
-    );
-    assert.deepEqual(complaints(session), ['warning connections', 'warning pooler.full']);
-    assert.equal(session.pipeline.works, true);
-    assert.deepEqual(session.advice.options, { max: 1 });
-    await pooler?.stop();
-    const transaction = await checkBehind(
-      KINDS.newer,
-      { poolMode: 'transaction', poolSize: 1 },
-      ...['--timeout', '700ms'],
-    );
-    assert.equal(transaction.pooler.mode, 'transaction');
-    assert.equal(transaction.pooler.statements, 'managed');
-  });
-});
 
 describe('npx pg-conduit check, with TLS', function () {
   this.timeout(60_000);
@@ -213,6 +82,11 @@ describe('npx pg-conduit check, with TLS', function () {
       const report = await check([`postgresql://postgres@${place}/postgres`]);
       assert.equal(levels(report, 'tls'), 'warning');
       assert.deepEqual(Object.keys(report.advice.options), ['ssl']);
+      const [{ text }] = found(report, 'pooler.proxy');
+      assert.match(
+        text,
+        new RegExp(`^the server was reached at 127\\.0\\.0\\.1:${port}, as it says`),
+      );
       assert.match(
         report.advice.code,
         /^ {2}ssl: \{ ca: readFileSync\('authority\.pem', 'utf8'\) \},/m,
@@ -337,6 +211,46 @@ describe('npx pg-conduit check, of several servers', function () {
       assert.equal('connect_timeout' in limited.advice.options, false);
     } finally {
       mute.close();
+    }
+  });
+
+  it('one that falls silent in the middle ends the check in time', async () => {
+    const proxy = await Proxy.open();
+    let answers = 0;
+    proxy.change = (type, bytes) => {
+      if (type === 'Z') ++answers;
+      return answers > 20 ? Buffer.alloc(0) : bytes;
+    };
+    try {
+      const { host, port } = proxy.options();
+      const report = await check([
+        urlOf([{ host, port }], '?sslmode=disable'),
+        '--timeout',
+        '500ms',
+      ]);
+      assert.equal(report.status, 1);
+      assert.equal(levels(report, 'roundTrip'), 'problem');
+      assert.equal(levels(report, 'connection'), 'problem');
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('a service and an address beside the name are what libpq makes of them', async () => {
+    const { host, port } = primary.config;
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'check-test-'));
+    const file = path.join(folder, 'services');
+    fs.writeFileSync(file, `[mine]\nhost=${host}\nport=${port}\nuser=postgres\ndbname=postgres\n`);
+    try {
+      const service = await check(['service=mine'], { PGSERVICEFILE: file });
+      assert.deepEqual([service.status, service.target.url], [0, 'service mine']);
+      const url = urlOf([{ host: 'db.test', port }], `?hostaddr=${host}`);
+      const report = await check([url]);
+      assert.deepEqual([report.status, report.hosts.length], [0, 1]);
+      assert.deepEqual([report.hosts[0].host, report.hosts[0].address], ['db.test', host]);
+      assert.equal(levels(report, 'tls'), 'ok');
+    } finally {
+      fs.rmSync(folder, { recursive: true });
     }
   });
 

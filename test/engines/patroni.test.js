@@ -7,7 +7,8 @@ const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Pool } = require('../..');
 const { cannotRun } = require('../support/cannot-run');
-const { Patroni, eventually, lackOfPatroni } = require('../support/patroni');
+const { until } = require('../support/outside');
+const { Patroni, lackOfPatroni } = require('../support/patroni');
 const { ask } = require('../support/standby');
 const { COUNTS, printLines, seconds, TABLE, Writers } = require('../support/writers');
 
@@ -129,9 +130,9 @@ async function fail(cluster, writers, leader, { how, strike, heal }) {
   await cluster.leader([leader]);
   const leadsAt = performance.now();
   await struck;
-  await eventually(
+  await until(
     'both pools write again',
-    async () => KINDS.every((kind) => Number.isFinite(writers.firstDone(kind, struckAt, leadsAt))),
+    () => KINDS.every((kind) => Number.isFinite(writers.firstDone(kind, struckAt, leadsAt))),
     WAIT_MILLIS,
   );
   const lines = [`${how}: a new leader after ${seconds(leadsAt - struckAt)}`];

@@ -6,13 +6,14 @@
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const net = require('node:net');
+const path = require('node:path');
+const { print } = require('../../bin/check/print');
 const { connectionString } = require('../support/connect');
 const { check, found, levels, runCommand } = require('../support/check');
 const { Observer } = require('../support/outside');
 const { deadPort, listen } = require('../support/ports');
 const { read, blocks } = require('../support/pages');
 const { ROOT } = require('../support/project');
-const path = require('node:path');
 
 const PASSWORD = 'sésame/ouvre-toi';
 const ENCODED = encodeURIComponent(PASSWORD);
@@ -124,6 +125,24 @@ describe('npx pg-conduit check', function () {
     const report = await check([], env);
     assert.deepEqual([report.target.source, report.status], ['environment', 0]);
     assert.equal(report.hosts[0].host, env.PGHOST);
+  });
+
+  it('tells slips in the connection string, and takes the options in it', async () => {
+    const report = await check([`${connectionString()}&idleTimeoutMilis=5&max=7`]);
+    assert.match(found(report, 'options')[0].text, /"idleTimeoutMilis"\. Did you mean/);
+    assert.deepEqual([report.status, report.limits.max], [0, 7]);
+  });
+
+  it('has colours on a terminal only', () => {
+    const report = {
+      target: { url: 'postgresql://u@h:1/d', source: 'argument' },
+      hosts: [],
+      counts: { ok: 0, note: 0, warning: 0, problem: 1 },
+      findings: [{ id: 'host', level: 'problem', text: 'refused' }],
+    };
+    const problem = '\x1b[31mproblem  \x1b[0mrefused';
+    assert.ok(print(report, { isColoured: true }).includes(problem));
+    assert.ok(!print(report, { isColoured: false }).includes('\x1b'));
   });
 
   it('compares the pools of an application with what the server has', async () => {

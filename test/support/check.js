@@ -52,4 +52,14 @@ function levels(report, id) {
     .join();
 }
 
-module.exports = { check, found, levels, runCommand };
+/** Of the servers here nothing is flushed to disks. */
+const NO_SYNC = 'settings.synchronous_commit';
+
+/** @param {any} report @returns {string[]} what is not well, by its id */
+function complaints(report) {
+  return report.findings
+    .filter(({ id, level }) => ['warning', 'problem'].includes(level) && id !== NO_SYNC)
+    .map(({ id, level }) => `${level} ${id}`);
+}
+
+module.exports = { check, complaints, found, levels, runCommand };

@@ -7,10 +7,10 @@ const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
-const { setTimeout: delay } = require('node:timers/promises');
 const { startDatabase } = require('../../scripts/database');
 const { withParent } = require('../../scripts/pgbouncer');
 const { freePort, makeDirectory, ordinaryUser } = require('../../scripts/throw-away');
+const { until } = require('./outside');
 
 const PROGRAMS = ['/usr/bin/etcd', '/usr/bin/patroni'];
 const NAMES = ['one', 'two', 'three'];
@@ -31,21 +31,6 @@ function lackOfPatroni() {
   const missing = PROGRAMS.filter((program) => !fs.existsSync(program));
   if (missing.length === 0) return undefined;
   return `it has no ${missing.join(' and no ')} (apt install patroni etcd-server)`;
-}
-
-/**
- * @param {string} what
- * @param {() => Promise<any>} condition
- * @param {number} [millis]
- */
-async function eventually(what, condition, millis = START_MILLIS) {
-  const deadline = Date.now() + millis;
-  for (;;) {
-    const value = await condition();
-    if (value) return value;
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await delay(50);
-  }
 }
 
 /** The processes that this one has started, and those of theirs. @param {number} pid @returns {number[]} */
@@ -199,11 +184,14 @@ class Patroni {
       ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
       ...['--initial-cluster', `only=${peer}`],
     ]);
-    await eventually('etcd answers', () =>
-      fetch(`${client}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
+    await until(
+      'etcd answers',
+      () =>
+        fetch(`${client}/health`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      START_MILLIS,
     );
     const binDirectory = await findBinDirectory();
     for (const name of NAMES) {
@@ -223,25 +211,33 @@ class Patroni {
 
   /** @param {Member[]} [others] that do not count @returns {Promise<Member>} */
   async leader(others = []) {
-    return eventually('there is a leader', async () => {
-      for (const member of this.members) {
-        if (!others.includes(member) && (await member.isLeader())) return member;
-      }
-      return undefined;
-    });
+    return until(
+      'there is a leader',
+      async () => {
+        for (const member of this.members) {
+          if (!others.includes(member) && (await member.isLeader())) return member;
+        }
+        return undefined;
+      },
+      START_MILLIS,
+    );
   }
 
   /** The leader waits for a standby before it tells that something is committed, and all run. @param {number} [count] of standbys */
   async synchronous(count = NAMES.length - 1) {
-    await eventually('a standby is synchronous', async () => {
-      const leader = await this.leader();
-      const { body } = await leader.api('/cluster').catch(() => ({ body: {} }));
-      const states = (body.members ?? []).filter(({ role }) => role !== 'leader');
-      return (
-        states.some(({ role }) => role === 'sync_standby') &&
-        states.filter(({ state }) => state === 'running' || state === 'streaming').length >= count
-      );
-    });
+    await until(
+      'a standby is synchronous',
+      async () => {
+        const leader = await this.leader();
+        const { body } = await leader.api('/cluster').catch(() => ({ body: {} }));
+        const states = (body.members ?? []).filter(({ role }) => role !== 'leader');
+        return (
+          states.some(({ role }) => role === 'sync_standby') &&
+          states.filter(({ state }) => state === 'running' || state === 'streaming').length >= count
+        );
+      },
+      START_MILLIS,
+    );
   }
 
   /** Where clients find them all. */
@@ -263,11 +259,9 @@ class Patroni {
     // An immediate shutdown leaves nothing behind in shared memory.
     const postmasters = this.members.map(({ postmaster }) => postmaster ?? 0).filter(isRunning);
     for (const pid of postmasters) process.kill(pid, 'SIGQUIT');
-    await eventually(
-      'the servers have ended',
-      async () => !postmasters.some(isRunning),
-      END_MILLIS,
-    ).catch(() => this.members.forEach((member) => member.signalAll('SIGKILL')));
+    await until('the servers have ended', () => !postmasters.some(isRunning), END_MILLIS).catch(
+      () => this.members.forEach((member) => member.signalAll('SIGKILL')),
+    );
     for (const child of this.#processes) child.kill('SIGKILL');
     await Promise.all(
       this.#processes.map((child) =>
@@ -333,4 +327,4 @@ function configure({ name, config: { port }, apiPort, data }, directory, etcdPor
   };
 }
 
-module.exports = { Patroni, eventually, lackOfPatroni };
+module.exports = { Patroni, lackOfPatroni };
