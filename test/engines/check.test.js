@@ -13,7 +13,7 @@ const { startDatabase } = require('../../scripts/database');
 const { cannotRun } = require('../support/cannot-run');
 const { check, complaints, found, levels } = require('../support/check');
 const { deadPort, listen } = require('../support/ports');
-const { Proxy } = require('../support/proxy');
+const { Proxy, message } = require('../support/proxy');
 const { ask, startStandby } = require('../support/standby');
 const { PASSWORD, TlsServer } = require('../support/tls-server');
 
@@ -295,6 +295,39 @@ describe('npx pg-conduit check, of what is special', function () {
     }
     await db.close();
   });
+
+  for (const [version, product, isDistributed, advised] of /** @type {const} */ ([
+    [
+      'PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2, Redshift 1.0.63269',
+      ...['Amazon Redshift', false, { prepare: false, syncGroup: 'off' }],
+    ],
+    ['CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)', 'CockroachDB', true, { syncGroup: 'off' }],
+    ['PostgreSQL 11.2-YB-2.20.1.0-b0 on x86_64-pc-linux-gnu', 'YugabyteDB', true, {}],
+    ['something else entirely', 'unknown', false, {}],
+  ])) {
+    it(`a server that says it is ${product}`, async () => {
+      const proxy = await Proxy.open();
+      const body = Buffer.concat([
+        Buffer.from([0, 1, 0, 0, 0, version.length]),
+        Buffer.from(version),
+      ]);
+      // The row of version().
+      proxy.change = (type, bytes) =>
+        type === 'D' && bytes.includes(' on x86_64-') ? message('D', body) : bytes;
+      try {
+        const { host, port } = proxy.options();
+        const url = urlOf([{ host, port }], '?sslmode=disable');
+        const report = await check([url, '--timeout', '1s']);
+        assert.deepEqual(
+          [report.status, report.server.text, report.server.product, report.server.distributed],
+          [0, version, product, isDistributed],
+        );
+        assert.deepEqual(report.advice.options, advised);
+      } finally {
+        await proxy.close();
+      }
+    });
+  }
 
   it('Citus, by its extension; texts without an encoding; short idle times; full roles', async () => {
     const server = await startDatabase({
