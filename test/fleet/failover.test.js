@@ -10,6 +10,7 @@ const { Pool } = require('../..');
 const { startDatabase } = require('../../scripts/database');
 const { until } = require('../support/outside');
 const { ask, startStandby } = require('../support/standby');
+const { COUNTS, printLines, seconds, TABLE, Writers } = require('../support/writers');
 
 const WORKERS = 12;
 const WARM_MILLIS = 700;
@@ -30,7 +31,7 @@ describe('failover under load', function () {
         listen: true,
         settings: { synchronous_commit: 'on', log_min_messages: 'fatal' },
       });
-      await ask(primary.config, 'create table effects (id int not null)');
+      await ask(primary.config, TABLE);
       const standby = await startStandby(primary, 'next');
       const attempts = countAttempts();
       try {
@@ -81,37 +82,7 @@ async function run({ primary, standby, how, signal, attempts }) {
     fails: new Pool(where),
     waits: new Pool({ ...where, waitForServer: true, connectionTimeoutMillis: 60_000 }),
   };
-  /** @type {{ kind: string, id: number, begunAt: number, endedAt: number, error: any }[]} */
-  const calls = [];
-  let nextId = 0;
-  let isOver = false;
-
-  async function work(kind, index) {
-    const pool = pools[kind];
-    while (!isOver) {
-      const call = {
-        kind,
-        id: ++nextId,
-        begunAt: performance.now(),
-        endedAt: NaN,
-        error: undefined,
-      };
-      calls.push(call);
-      const insert = ['insert into effects values ($1)', [call.id]];
-      try {
-        if (index % 4 === 3) await pool.transaction((tx) => tx.query(...insert));
-        else await pool.query(...insert);
-      } catch (error) {
-        call.error = error;
-        await delay(10);
-      }
-      call.endedAt = performance.now();
-    }
-  }
-
-  const workers = Object.keys(pools).flatMap((kind) =>
-    Array.from({ length: WORKERS }, (_, index) => work(kind, index)),
-  );
+  const writers = new Writers(pools, WORKERS);
   await delay(WARM_MILLIS);
   const downAt = performance.now();
   process.kill(primary.pid, signal);
@@ -121,56 +92,32 @@ async function run({ primary, standby, how, signal, attempts }) {
   const promotedAt = performance.now();
   // Both write again.
   await until('both pools write again', () =>
-    Object.keys(pools).every((kind) =>
-      calls.some((call) => call.kind === kind && !call.error && call.endedAt > promotedAt),
-    ),
+    Object.keys(pools).every((kind) => Number.isFinite(writers.firstDone(kind, 0, promotedAt))),
   );
   await delay(AFTERWARDS_MILLIS);
-  isOver = true;
-  await Promise.all(workers);
+  await writers.stop();
   const endedAt = performance.now();
   await Promise.all(Object.values(pools).map((pool) => pool.end()));
+  writers.assertTruth(await standby.ask(COUNTS));
 
-  assert.ok(
-    calls.every((call) => !Number.isNaN(call.endedAt)),
-    'none is pending',
-  );
-  const rows = await standby.ask('select id, count(*)::int as n from effects group by id');
-  const counts = new Map(rows.map(({ id, n }) => [id, n]));
-  for (const { id, error } of calls) {
-    const count = counts.get(id) ?? 0;
-    const told = error === undefined ? 'done' : error.outcome;
-    if (told === 'done') assert.equal(count, 1, `${id} was told as done`);
-    else if (told === 'not-run') assert.equal(count, 0, `${id} was told as not run: ${error}`);
-    else assert.ok(told === 'unknown' && count <= 1, `${id}: ${told}, ${count} times`);
-  }
-
-  const failed = calls.filter(({ error }) => error !== undefined);
-  const codes = {};
-  for (const { kind, error } of failed) {
-    const name = `${kind} ${error.code} ${error.outcome}`;
-    codes[name] = (codes[name] ?? 0) + 1;
-  }
-  const seconds = (millis) => `${(millis / 1000).toFixed(2)} s`;
   const lines = [
     `${how}: promoted ${seconds(promotedAt - downAt)} after it (pg_promote took ${seconds(promotedAt - promotedFrom)})`,
   ];
   for (const kind of Object.keys(pools)) {
-    const again = calls.filter(
-      (call) => call.kind === kind && !call.error && call.begunAt > downAt,
-    );
-    const first = Math.min(...again.map((call) => call.endedAt).filter((at) => at > promotedFrom));
+    const first = writers.firstDone(kind, downAt, promotedFrom);
     lines.push(`${kind}: writes again ${seconds(first - promotedAt)} after the promotion`);
   }
   lines.push(
     `attempts to connect: at most ${attempts.most(downAt, promotedAt)} a second while down, ` +
       `${attempts.most(promotedAt, endedAt)} afterwards, of 2 pools with 4 connections`,
   );
-  lines.push(`${calls.length} writes, rejected: ${JSON.stringify(codes)}`);
-  console.log(lines.map((line) => `        ${line}`).join('\n'));
+  lines.push(writers.describe());
+  printLines(lines);
 
   // A pool that waits tells only those that were on their way.
-  const onTheWay = failed.filter(({ kind, begunAt }) => kind === 'waits' && begunAt > downAt + 500);
+  const onTheWay = writers.failed.filter(
+    ({ kind, begunAt }) => kind === 'waits' && begunAt > downAt + 500,
+  );
   assert.deepEqual(
     onTheWay.map(({ error }) => String(error)),
     [],

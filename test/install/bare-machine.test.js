@@ -89,6 +89,17 @@ for (const pair of PAIRS) {
       assert.match(stderr, /SELF_SIGNED_CERT_IN_CHAIN/);
     });
 
+    it('tells by its command what is at the other end', async () => {
+      const url = 'postgresql://nobody@127.0.0.1:1/none';
+      const { code, stdout, stderr } = await root.runIn(
+        PROJECT,
+        ['npx', 'pg-conduit', 'check', url],
+        { env },
+      );
+      assert.equal(code, 1, stderr);
+      assert.match(stdout, /ECONNREFUSED .+: refused: nothing/);
+    });
+
     it('tells what is missing when one builds nevertheless', async () => {
       const run = await root.runIn(PROJECT, ['npx', 'pg-conduit', 'build'], { env });
       assert.equal(run.code, 1);

@@ -19,7 +19,7 @@ const PACKAGE = require('../../package.json');
 /** All that may be in it. */
 const ALLOWED = [
   /^(?:CHANGELOG\.md|LICENSE|README\.md|THIRD-PARTY\.md|package\.json)$/,
-  /^bin\/pg-conduit\.js$/,
+  /^bin\/(?:pg-conduit|check\/[\w-]+)\.js$/,
   /^lib\/(?:[\w-]+\/){0,2}[\w-]+(?:\.js|\.d\.ts)$/,
   /^src\/(?:\w+\.(?:cc|h)|addon\.gyp)$/,
   /^docs\/[\w-]+\.md$/,
@@ -42,6 +42,7 @@ const NEEDED = [
   'CHANGELOG.md',
   'lib/index.d.ts',
   'bin/pg-conduit.js',
+  'bin/check/index.js',
   'src/addon.gyp',
   'deps/libpq-config/COPYRIGHT',
   'deps/libpq/version.json',
@@ -321,7 +322,7 @@ describe('npm pack in a checkout', () => {
 
 describe('npx pg-conduit', () => {
   const command = path.join(ROOT, PACKAGE.bin['pg-conduit']);
-  const USAGE = /^Usage: npx pg-conduit build /m;
+  const USAGE = /^Usage: npx pg-conduit build .*\n +npx pg-conduit check /m;
 
   it('explains its usage', () => {
     const { status, stdout } = runNode(command, ['--help']);

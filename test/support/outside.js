@@ -20,14 +20,15 @@ const FIXTURE_PATIENCE_MILLIS = 2.5 * PATIENCE_MILLIS;
  * Waits until the condition holds.
  * @param {string} what
  * @param {() => any} condition
+ * @param {number} [patienceMillis] for what takes longer than tests should
  */
-async function until(what, condition) {
+async function until(what, condition, patienceMillis = PATIENCE_MILLIS) {
   const begunAt = Date.now();
   for (;;) {
     const value = await condition();
     if (value) return value;
     const waited = Date.now() - begunAt;
-    if (waited > PATIENCE_MILLIS) throw new Error(`waited in vain until ${what}`);
+    if (waited > patienceMillis) throw new Error(`waited in vain until ${what}`);
     // To ask costs the server as much as many a test: what takes long is asked for less often.
     await delay(Math.min(Math.max(5, waited / 10), 50));
   }
