@@ -46,7 +46,10 @@ class PoolConnections {
    * @type {Set<Member>}
    */
   left = new Set();
-  /** Those in the states shared and reserved. @type {Member[]} */
+  /**
+   * Those in the states shared and reserved, the oldest first. So a few callers use the same ones again and again, whose
+   * statements are prepared and whose backends are awake, and the others may be closed. @type {Member[]}
+   */
   shared = [];
   connectingCount = 0;
   /** Whether one was made ever. */
@@ -209,7 +212,10 @@ class PoolConnections {
   /** @param {Member} member that queries may be sent to from now on */
   share(member) {
     member.become('shared');
-    this.shared.push(member);
+    const { shared } = this;
+    let index = shared.length;
+    while (index > 0 && shared[index - 1].connection.id > member.connection.id) --index;
+    shared.splice(index, 0, member);
   }
 
   /** @param {Member} member */

@@ -292,4 +292,20 @@ describe('what users of pg-pool rely on:', () => {
       log.push(lines.includes('new client connected'));
     });
   });
+
+  it('one after the other, who all get the same session while others are idle', async () => {
+    await sameInAll(async ({ pool, log }) => {
+      const clients = await Promise.all([1, 2, 3].map(() => pool.connect()));
+      for (const client of clients) client.release();
+      const pids = new Set();
+      for (let i = 0; i < 6; ++i) {
+        const client = await pool.connect();
+        await client.query('begin');
+        pids.add((await client.query('select pg_backend_pid() as pid')).rows[0].pid);
+        await client.query('commit');
+        client.release();
+      }
+      log.push(pids.size);
+    });
+  });
 });
