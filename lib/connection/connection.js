@@ -55,7 +55,7 @@ class Connection {
       this,
       () => this.#native.head(),
       settings.query_timeout,
-      (text, millis) => this.#lifecycle.endSilent(silentError(text, millis)),
+      (text, millis) => this.#lifecycle.endUnanswered(silentError(text, millis)),
     );
     this.replication = settings.conninfo.replication ? new Replication() : undefined;
     this.session = new SessionState(this, () => this.#outbox.learnTransactionStatus());

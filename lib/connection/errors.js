@@ -84,7 +84,7 @@ const ATTEMPT =
  * @param {string} text
  * @returns {keyof typeof STRERROR | undefined} the name of the system error in it
  */
-function errnoName(text) {
+function systemCodeIn(text) {
   return ERRNO_NAMES.find((name) => text.includes(STRERROR[name]));
 }
 
@@ -94,7 +94,7 @@ function errnoName(text) {
  */
 function refusedError(text) {
   const errors = [...text.matchAll(ATTEMPT)].map(([, host, hostaddr, port, path, reason]) => {
-    const code = errnoName(reason);
+    const code = systemCodeIn(reason);
     if (code === undefined) return undefined;
     const address = path ?? hostaddr ?? host;
     const place = path === undefined ? `${address}:${port}` : path;
@@ -128,7 +128,7 @@ function refusedError(text) {
  *   as Node.js words it, if the system ended the connection
  */
 function brokenBySystem(text) {
-  const code = errnoName(text);
+  const code = systemCodeIn(text);
   if (code === undefined) return undefined;
   const syscall = code === 'EPIPE' ? 'write' : 'read';
   const errno = -os.constants.errno[code];
@@ -381,8 +381,10 @@ module.exports = {
   poisonedError,
   settingError,
   silentError,
+  systemCodeIn,
   terminatedError,
   waitedError,
+  isTransient,
   isWorthWaiting,
   openTransactionError,
 };

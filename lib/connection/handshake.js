@@ -1,14 +1,18 @@
 'use strict';
 
 // The steps from settings to a connection: resolves the names, calls the password function and
-// starts libpq, with a time limit for all of it. Used by lifecycle.js, which passes on what the
-// addon reports.
+// starts libpq, for one address after the other, with a time limit for each and for all of it. Used by
+// lifecycle.js, which passes on what the addon reports.
 
-const { CallSite, Deferred, TimeLimit, toFailure } = require('../base');
+const { afterDelivery, CallSite, Deferred, TimeLimit, toFailure } = require('../base');
 const { toParameters } = require('../options');
+const { Addresses } = require('./addresses');
 const { connectError, expiredError, noStringError } = require('./errors');
 const { resolveHosts } = require('./resolve-hosts');
 const { SocketPump } = require('./socket-pump');
+
+/** What each of several addresses but the last one has if the caller sets no limit. */
+const DEFAULT_MILLIS = 10_000;
 
 class Handshake {
   /** @type {Deferred<void>} */
@@ -16,6 +20,13 @@ class Handshake {
   /** @type {TimeLimit[]} */
   #limits = [];
   #isOver = false;
+  #native;
+  #settings;
+  #beganAt = performance.now();
+  /** @type {Addresses | undefined} */
+  #addresses = undefined;
+  /** Of the address that is being tried. @type {TimeLimit | undefined} */
+  #limit = undefined;
   /** For a socket that is not libpq's own. @type {SocketPump | undefined} */
   pump = undefined;
   #namesHost;
@@ -26,12 +37,14 @@ class Handshake {
    * @param {(error: Error) => void} [onStreamFailed] at any time
    */
   constructor(native, settings, onStreamFailed = (error) => this.fail(error)) {
+    this.#native = native;
+    this.#settings = settings;
     if (settings.wire !== undefined) this.pump = new SocketPump(settings.wire, onStreamFailed);
     const { PGHOST, PGHOSTADDR, PGSERVICE } = process.env;
     const { host = PGHOST, hostaddr = PGHOSTADDR, service = PGSERVICE } = settings.conninfo;
     this.#namesHost = Boolean(host || hostaddr || service);
     this.#expectWithin(settings.connectionTimeoutMillis, 'connectionTimeoutMillis');
-    this.#start(native, settings).catch((error) => this.fail(error));
+    this.#start().catch((error) => this.fail(error));
   }
 
   /**
@@ -49,39 +62,76 @@ class Handshake {
     this.#limits.push(limit);
   }
 
-  /**
-   * @param {import('../native').NativeConnection} native
-   * @param {import('../options').Settings} settings
-   */
-  async #start(native, settings) {
-    const { conninfo, password, connectTimeoutSeconds } = settings;
+  async #start() {
+    const { conninfo, password, tls } = this.#settings;
     const { pump } = this;
-    const { servername } = settings.tls;
-    const files = pump === undefined ? settings.tls.files : {};
     const resolved =
       pump === undefined
-        ? await resolveHosts(conninfo, servername)
+        ? await resolveHosts(conninfo, tls.servername)
         : { ...withoutPlace(conninfo), ...(await pump.listen()) };
     if (password !== undefined) {
-      const answer = await askPassword(password, toParameters(settings));
+      const answer = await askPassword(password, toParameters(this.#settings));
       if (answer) resolved.password = answer;
     }
-    // The attempt may have been given up meanwhile.
+    this.#addresses = new Addresses(resolved);
+    this.#tryNext();
+  }
+
+  #tryNext() {
+    // It may have been given up meanwhile.
     if (this.#isOver) return;
-    // libpq leaves this limit to those who poll it while it connects. They cannot make it go on to
-    // the next address either, so all addresses together have the sum of their limits.
-    const addresses = (resolved.hostaddr ?? resolved.host ?? '').split(',').length;
-    this.#expectWithin(connectTimeoutSeconds * addresses * 1000, 'connect_timeout');
-    native.connect(
-      Object.keys(resolved),
-      Object.values(resolved),
+    const addresses = /** @type {Addresses} */ (this.#addresses);
+    const millis = this.#shareOf(addresses.leftCount, addresses.count);
+    const conninfo = /** @type {Record<string, string>} */ (addresses.next());
+    if (millis > 0) this.#limit = new TimeLimit(millis, () => this.#onSilent());
+    const { tls, scramMaxIterations } = this.#settings;
+    const files = this.pump === undefined ? tls.files : {};
+    this.#native.connect(
+      Object.keys(conninfo),
+      Object.values(conninfo),
       Object.keys(files),
       Object.values(files),
-      settings.scramMaxIterations,
+      scramMaxIterations,
     );
   }
 
+  /**
+   * libpq leaves connect_timeout to those who poll it while it connects.
+   * @param {number} left addresses @param {number} count all of them
+   * @returns {number} ms that the next one has; 0: no limit of its own
+   */
+  #shareOf(left, count) {
+    const { connectTimeoutSeconds, connectionTimeoutMillis } = this.#settings;
+    if (connectTimeoutSeconds > 0) return connectTimeoutSeconds * 1000;
+    if (count === 1 || left === 1) return 0;
+    if (connectionTimeoutMillis === 0) return DEFAULT_MILLIS;
+    const remaining = this.#beganAt + connectionTimeoutMillis - performance.now();
+    return Math.max(1, Math.floor(remaining / left));
+  }
+
+  #onSilent() {
+    const addresses = /** @type {Addresses} */ (this.#addresses);
+    // Gives up this attempt; there is no answer that could come any more.
+    this.#native.close();
+    if (addresses.silent()) {
+      this.#tryNext();
+      return;
+    }
+    const millis = this.#settings.connectTimeoutSeconds * addresses.count * 1000;
+    this.fail(addresses.reason ?? expiredError(millis, 'connect_timeout'));
+  }
+
+  /** @param {string} reason libpq's, why the address that is being tried has failed */
+  onConnectFailed(reason) {
+    if (this.#isOver) return;
+    this.#limit?.cancel();
+    const addresses = this.#addresses;
+    if (addresses?.failed(reason)) afterDelivery(() => this.#tryNext());
+    else this.fail(addresses?.reason ?? reason);
+  }
+
   succeed() {
+    this.#addresses?.succeeded();
     this.#end();
     this.#outcome.resolve();
   }
@@ -97,6 +147,7 @@ class Handshake {
 
   #end() {
     this.#isOver = true;
+    this.#limit?.cancel();
     for (const limit of this.#limits) limit.cancel();
   }
 }

@@ -6,6 +6,7 @@
 const { afterDelivery } = require('../base');
 const { addConnection } = require('../native');
 const { membersOf, outcome, traceConnect } = require('../query');
+const { noteSilent } = require('./addresses');
 const { EndReason } = require('./end-reason');
 const { Farewell } = require('./farewell');
 const { settingError, terminatedError } = require('./errors');
@@ -149,7 +150,7 @@ class Lifecycle {
 
   /** @param {string} message */
   onConnectFailed(message) {
-    this.#handshake?.fail(message);
+    if (this.#handshake instanceof Handshake) this.#handshake.onConnectFailed(message);
   }
 
   /** @param {Query | Batch} work that is to be submitted elsewhere, where other things are known of its text */
@@ -237,6 +238,12 @@ class Lifecycle {
     this.#handshake?.fail(reason);
     this.endReason.failure = reason;
     this.#close();
+  }
+
+  /** The server does not answer statements of the driver's own. @param {Error} silence */
+  endUnanswered(silence) {
+    noteSilent(this.#connection.serverAddress);
+    this.endSilent(silence);
   }
 
   /** @param {Error} silence the server does not answer, say */
