@@ -22,12 +22,16 @@ class SyncCandidates {
   #lonely = undefined;
   #tick = 0;
 
+  #ask;
+
   /**
    * @param {import('./connection').Connection} connection
    * @param {import('../options').Settings} settings
    * @param {import('./catalog').Catalog} catalog
+   * @param {() => void} ask whether the database is local
    */
-  constructor(connection, settings, catalog) {
+  constructor(connection, settings, catalog, ask) {
+    this.#ask = ask;
     this.#connection = connection;
     this.#settings = settings;
     this.#catalog = catalog;
@@ -39,12 +43,24 @@ class SyncCandidates {
     const mode = query.syncGroup ?? this.#settings.syncGroup;
     if (mode === 'off' || !this.#connection.isShared) return false;
     if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
+    const isAll = mode === 'all' && this.#isLocal;
+    if (info.effect === 'write' && !isAll) return false;
     if (info.usesAlone > 0) {
       --info.usesAlone;
       return false;
     }
     if (info.averageMillis > MAX_MEMBER_MILLIS || size > MAX_MEMBER_BYTES) return false;
-    return mode === 'all' || this.#onlyReads(info);
+    return isAll || this.#onlyReads(info);
+  }
+
+  /**
+   * Whether writes of one Sync are surely one transaction, and surely undone when one of them fails. That is found out
+   * in the background.
+   */
+  get #isLocal() {
+    const { locality } = this.#catalog;
+    if (!locality.isFresh) this.#ask();
+    return locality.kind === 'local';
   }
 
   /** @param {StatementInfo} info of a text that seems to only read */
