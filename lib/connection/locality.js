@@ -21,10 +21,11 @@ const MAX_AGE_MILLIS = 60_000;
 
 /**
  * What PostgreSQL itself says of its version, with the packagers that add theirs. Others that speak the protocol, and
- * those that are made of its source, add a name of their own, or leave out where it was built.
+ * those that are made of its source, add a name of their own, leave out where it was built, or are of another time
+ * (Redshift calls itself 8.0.2).
  */
 const POSTGRESQL =
-  /^PostgreSQL \d+(?:\.\d+)*(?:(?:devel|alpha|beta|rc)\d*)?(?: \((?:Debian|Ubuntu|Raspbian|Devuan|Homebrew|Postgres\.app)\b[^()]*\))?(?: on |, compiled by )/;
+  /^PostgreSQL (?:9|[1-9]\d)(?:\.\d+)*(?:(?:devel|alpha|beta|rc)\d*)?(?: \((?:Debian|Ubuntu|Raspbian|Devuan|Homebrew|Postgres\.app)\b[^()]*\))?(?: on |, compiled by )/;
 
 /** Handlers of foreign-data wrappers that lead to no other server. */
 const HERE = new Set(['', 'file_fdw_handler']);
