@@ -68,4 +68,4 @@ function isTexts(value) {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-module.exports = { LocalityQuestion, TEXT };
+module.exports = { LocalityQuestion };

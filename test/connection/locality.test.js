@@ -383,6 +383,40 @@ describe('Whether a database is one server', function () {
       await pool.end();
     });
 
+    it('with servers of postgres_fdw, no error at a commit proves that nothing was kept, and none is run again', async () => {
+      await root.query(`create function fail_late() returns trigger language plpgsql as $$
+        begin raise sqlstate '40001' using message = 'another server has committed'; end $$`);
+      await root.query('create table late (n int)');
+      await root.query(`create constraint trigger late after insert on late deferrable initially deferred
+        for each row execute function fail_late()`);
+      const text = 'insert into late values (1)';
+      const tell = async (given) => {
+        const pool = newOne(given);
+        let attempts = 0;
+        const transfer = async (tx) => {
+          ++attempts;
+          await tx.query(text);
+        };
+        const errors = [
+          await errorOf(pool.query(text)),
+          await errorOf(pool.batch([text, 'select 1'])),
+          await errorOf(pool.query(`${text}; select 1`)),
+          await errorOf(pool.transaction(transfer, { retry: { serialization: 2 } })),
+          await errorOf(pool.query('insert into far values (1), (1)')),
+        ];
+        await pool.end();
+        return [...errors.map(({ outcome }) => outcome), attempts];
+      };
+      const local = [...Array(5).fill('not-run'), 3];
+      assert.deepEqual(await tell(), local);
+      // What is distributed takes all of it back when it says so.
+      assert.deepEqual(await tell({ distributed: true }), local);
+      await root.query('create extension postgres_fdw');
+      await root.query('create server other foreign data wrapper postgres_fdw');
+      assert.deepEqual(await tell(), [...Array(4).fill('unknown'), 'not-run', 1]);
+      await root.query('drop extension postgres_fdw cascade');
+    });
+
     it('counts as distributed if the catalog may not be read', async () => {
       await root.query('create role reader login');
       await root.query('revoke select on pg_extension from public');
