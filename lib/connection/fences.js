@@ -17,6 +17,7 @@ class Fences {
   #asides;
   #locality;
   #resume;
+  #willAsk = false;
 
   /**
    * @param {import('./connection').Connection} connection
@@ -64,8 +65,10 @@ class Fences {
 
   /** The query that made this necessary is just being sent. */
   askSoon() {
-    if (this.#locality.isAskedAnywhere) return;
+    if (this.#willAsk || this.#locality.isAskedAnywhere) return;
+    this.#willAsk = true;
     afterDelivery(() => {
+      this.#willAsk = false;
       if (this.#connection.state === 'ready' && this.isSurelyIdle) this.#ask();
     });
   }

@@ -43,24 +43,25 @@ class SyncCandidates {
     const mode = query.syncGroup ?? this.#settings.syncGroup;
     if (mode === 'off' || !this.#connection.isShared) return false;
     if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
-    const isAll = mode === 'all' && this.#isLocal;
-    if (info.effect === 'write' && !isAll) return false;
+    const kind = mode === 'all' ? this.#findKind() : undefined;
+    if (mode === 'all' && kind === undefined) return false;
+    if (kind !== 'local' && info.effect === 'write') return false;
     if (info.usesAlone > 0) {
       --info.usesAlone;
       return false;
     }
     if (info.averageMillis > MAX_MEMBER_MILLIS || size > MAX_MEMBER_BYTES) return false;
-    return isAll || this.#onlyReads(info);
+    return kind === 'local' || this.#onlyReads(info);
   }
 
   /**
-   * Whether writes of one Sync are surely one transaction, and surely undone when one of them fails. That is found out
-   * in the background.
+   * Only on one server are writes of one Sync surely one transaction, and surely undone when one of them fails. Which it is
+   * is found out in the background.
    */
-  get #isLocal() {
+  #findKind() {
     const { locality } = this.#catalog;
     if (!locality.isFresh) this.#ask();
-    return locality.kind === 'local';
+    return locality.kind;
   }
 
   /** @param {StatementInfo} info of a text that seems to only read */

@@ -298,6 +298,25 @@ describe('Whether a database is one server', function () {
     }
   });
 
+  it("is asked once, in the background, with syncGroup: 'all', and writes share Syncs from then on", async () => {
+    const server = await EagerServer.open();
+    const pool = new Pool(server.options({ max: 1, syncGroup: 'all' }));
+    try {
+      for (let burst = 0; burst < 6; ++burst) {
+        await Promise.all(
+          Array.from({ length: 40 }, () => pool.query("select set_config('a.b', 'c', true)")),
+        );
+        await Promise.all(Array.from({ length: 40 }, () => pool.query('select now()')));
+      }
+      assert.equal(asked(textsOf(server)), 1);
+      const { queries, syncs } = pool.stats();
+      assert.ok(syncs < queries, `${syncs} Syncs of ${queries} queries`);
+    } finally {
+      await pool.end();
+      await server.close();
+    }
+  });
+
   it('is asked behind the first error that does not prove what was kept: on one server that is not-run', async () => {
     const client = await newClient({ statement_timeout: 100 });
     const pool = newPool({ max: 1, statement_timeout: 100 });

@@ -181,8 +181,9 @@ describe('A database on several servers', function () {
   /** What is there, once all servers are done with what they were told. */
   async function rowsThere() {
     // What was prepared on a worker is committed, or rolled back, in a while.
-    if (cluster.kind === 'Citus')
-      {await cluster.ask(cluster.config, 'select recover_prepared_transactions()');}
+    if (cluster.kind === 'Citus') {
+      await cluster.ask(cluster.config, 'select recover_prepared_transactions()');
+    }
     const times = new Map();
     for (const { id } of await cluster.ask(cluster.config, 'select id::int from jobs')) {
       times.set(id, (times.get(id) ?? 0) + 1);
@@ -229,8 +230,9 @@ describe('A database on several servers', function () {
       } finally {
         await pool.end();
       }
-      if (IS_LONG)
-        {process.stdout.write(`${cluster.kind} ${JSON.stringify([given, ledger.summary])}\n`);}
+      if (IS_LONG) {
+        process.stdout.write(`${cluster.kind} ${JSON.stringify([given, ledger.summary])}\n`);
+      }
       assert.deepEqual(await findLies(ledger), []);
       const { batch, transaction, insert, failingBatch } = ledger.summary;
       for (const { done } of [batch, transaction, insert]) assert.ok(done > 0);
