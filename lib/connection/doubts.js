@@ -87,12 +87,22 @@ class Doubts {
       judge(this.#placeOf('local')) === 'not-run' &&
       judge(this.#placeOf(undefined)) === 'unknown';
     if (!isDoubtful || !this.#mayAsk(transactionStatus)) {
+      this.#learnNames();
       tell(judge(this.#placeOf(locality.kind)));
       return;
     }
     locality.ask(this.#connection, this.#outbox.asides, () => {
       tell(judge(this.#placeOf(locality.isFresh ? locality.kind : undefined)));
     });
+  }
+
+  /** By them the next read is proved to be one, where that matters. */
+  #learnNames() {
+    const { locality, names } = this.#catalog;
+    const isOfUse = locality.kind === 'distributed' || locality.kind === 'foreign';
+    if (isOfUse && names === undefined && this.#connection.isShared) {
+      this.#catalog.find(this.#connection, true);
+    }
   }
 
   /** Only outside of transactions: it would take the snapshot of one. @param {number} transactionStatus */

@@ -43,8 +43,11 @@ function judge({ version, extensions, wrappers }) {
 class Locality {
   /** Undefined: not known yet. @type {Kind | undefined} */
   kind = undefined;
+  /** Whether the answer need not be renewed. */
+  isFresh = false;
   #isGiven;
-  #askedAt = -Infinity;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer = undefined;
   /** Incremented when the answer to an earlier question becomes worthless. */
   #epoch = 0;
   /** Connections on which it is asked. @type {Map<object, (() => void)[]>} */
@@ -53,7 +56,9 @@ class Locality {
   /** @param {boolean | undefined} distributed the option */
   constructor(distributed) {
     this.#isGiven = distributed !== undefined;
-    if (this.#isGiven) this.kind = distributed ? 'distributed' : 'local';
+    if (!this.#isGiven) return;
+    this.kind = distributed ? 'distributed' : 'local';
+    this.isFresh = true;
   }
 
   /** Whether all before one Sync is one transaction; undefined: not known. @returns {boolean | undefined} */
@@ -61,15 +66,11 @@ class Locality {
     return this.kind === undefined ? undefined : this.kind !== 'distributed';
   }
 
-  get isFresh() {
-    return this.#isGiven || performance.now() - this.#askedAt < MAX_AGE_MILLIS;
-  }
-
   /** DDL was committed, or may have been. */
   onSchemaChange() {
     if (this.#isGiven) return;
     ++this.#epoch;
-    this.#askedAt = -Infinity;
+    this.isFresh = false;
     this.kind = undefined;
   }
 
@@ -124,7 +125,11 @@ class Locality {
   /** @param {LocalityQuestion} question */
   #learn({ found, wasLost }) {
     if (wasLost) return;
-    this.#askedAt = performance.now();
+    this.isFresh = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.isFresh = false;
+    }, MAX_AGE_MILLIS).unref();
     this.kind = found === undefined ? 'distributed' : judge(found);
   }
 }

@@ -9,6 +9,7 @@ const { startDatabase } = require('../../scripts/database');
 const { EagerServer } = require('../support/eager-server');
 const { errorOf, outcomeOf } = require('../support/outcomes');
 const { newClient } = require('../support/connect');
+const { until } = require('../support/outside');
 const { usePools, newPool } = require('../support/pools');
 
 const POSTGRESQL =
@@ -239,6 +240,21 @@ describe('On an engine that commits each statement of a pipeline at once', funct
       assert.deepEqual([error.code, error.outcome], [code, outcome]);
     });
   }
+
+  it('what is proved to only read is not-run, as soon as the catalog is known', async () => {
+    const pool = poolOf();
+    server.failBehind = (text) => (text.startsWith('select n') ? '08006' : undefined);
+    const outcomes = new Set();
+    await until('the catalog is known', async () => {
+      const { outcome } = await errorOf(pool.query('select n from far'));
+      outcomes.add(outcome);
+      return outcome === 'not-run';
+    });
+    assert.deepEqual([...outcomes], ['unknown', 'not-run']);
+    assert.equal((await errorOf(pool.query('select nextval($1)', ['x']))).outcome, 'not-run');
+    server.failBehind = () => '08006';
+    assert.equal((await errorOf(pool.query('select pg_sleep(0)'))).outcome, 'unknown');
+  });
 
   it('a statement that has failed itself is not-run', async () => {
     const pool = poolOf();
