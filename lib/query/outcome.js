@@ -30,6 +30,8 @@ const { mayKeepOne, mayKeepSome } = require('./distribution');
 const NOT_KNOWN = -1;
 const SYNTAX_ERROR = '42601';
 const GRAMMAR_ROUTINE = 'scanner_yyerror';
+const PROTOCOL_VIOLATION = '08P01';
+const BIND_ROUTINE = 'exec_bind_message';
 
 /**
  * The server has said that it does not execute the query, or was never asked to. An error of libpq
@@ -39,7 +41,16 @@ const GRAMMAR_ROUTINE = 'scanner_yyerror';
 function hasNotBegun(query) {
   if (query.wasNotSent || query.isUnwritten) return true;
   if (!query.hasFailed || query.wasSkipped || query.wasFatal) return false;
-  return query.parseFailed || isOfGrammar(query.error);
+  return query.parseFailed || isOfGrammar(query.error) || isOfBind(query.error);
+}
+
+/**
+ * It was given another number of values than it has parameters. Another server would be named by the context.
+ * @param {Error | undefined} error
+ */
+function isOfBind(error) {
+  if (!(error instanceof DatabaseError) || error.code !== PROTOCOL_VIOLATION) return false;
+  return error.routine === BIND_ROUTINE && error.where === undefined;
 }
 
 /**
@@ -89,6 +100,7 @@ function ofAnswered(query, error, place, transactionStatus) {
   if (query.wasNotSent) return 'not-run';
   // An error on this side does not stop the server.
   if (!query.hasFailed || query.wasFatal) return 'unknown';
+  if (hasNotBegun(query)) return 'not-run';
   return mayKeepOne(query, error, place, transactionStatus) ? 'unknown' : ofUndone([query]);
 }
 

@@ -265,6 +265,8 @@ describe('On an engine that commits each statement of a pipeline at once', funct
     ]) {
       assert.equal((await errorOf(pool.query(text))).outcome, 'not-run');
     }
+    const { code, outcome } = await errorOf(pool.query(INSERT, [1, 2]));
+    assert.deepEqual([code, outcome], ['08P01', 'not-run']);
     assert.deepEqual(await rows(), []);
   });
 
