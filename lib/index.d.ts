@@ -267,6 +267,12 @@ export interface ClientOptions extends LibpqOptions {
    * `pg`.
    */
   queryInErrors?: boolean | undefined;
+  /**
+   * Whether the database is more than one server, such as Citus. There {@link Client.batch} sends BEGIN and COMMIT, writes
+   * share no Sync, and errors that may come from between the servers have the outcome `'unknown'`. Default: the driver
+   * finds out, and takes whatever is not known to be one PostgreSQL server for more. See docs/engines.md.
+   */
+  distributed?: boolean | undefined;
   /** Whether statements are prepared. `false` is for poolers that do not support it. Default: true. */
   prepare?: boolean | undefined;
   /** The use of a text at which it is prepared. Default: 2. */

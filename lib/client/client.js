@@ -85,7 +85,7 @@ class Client extends Streamable {
     this.#lifetime = new Lifetime(config, pool);
     this.#settings = this.#lifetime.settings;
     this.#defaults = this.#settings;
-    const registry = pool?.registry ?? new StatementRegistry(new Catalog());
+    const registry = pool?.registry ?? new StatementRegistry(new Catalog(this.#settings));
     const isIdle = () => this.#connection.inFlight === 0 && !this.#lifetime.hasEnded;
     const shownBy = (/** @type {Client} */ face) => face.#pgConnection;
     const events = new ClientEvents(this, pool, isIdle, shownBy);

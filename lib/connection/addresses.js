@@ -129,8 +129,9 @@ class Addresses {
     this.#reasons.add(reason.trimEnd());
     this.#onlySilent = false;
     const hasAnswered = systemCodeIn(reason) === undefined;
-    if (hasAnswered && this.#prefersStandby)
-      {this.#secondChoice.push(/** @type {Conninfo} */ (this.#current));}
+    if (hasAnswered && this.#prefersStandby) {
+      this.#secondChoice.push(/** @type {Conninfo} */ (this.#current));
+    }
     if (this.#left.length + this.#secondChoice.length === 0) return false;
     const error = connectError(reason);
     return error instanceof DatabaseError

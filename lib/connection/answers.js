@@ -7,6 +7,7 @@
 const { afterDelivery, callApart, ConnectionError, DatabaseError } = require('../base');
 const { outcome } = require('../query');
 const { countRows } = require('../rows');
+const { Doubts } = require('./doubts');
 const {
   faultError,
   lostError,
@@ -41,11 +42,13 @@ class Answers {
    * @param {import('./connection').Connection} connection
    * @param {import('./outbox').Outbox} outbox
    * @param {import('./native-events').Owner} owner
+   * @param {import('./catalog').Catalog} catalog
    */
-  constructor(connection, outbox, owner) {
+  constructor(connection, outbox, owner, catalog) {
     this.#connection = connection;
     this.#outbox = outbox;
     this.#owner = owner;
+    this.doubts = new Doubts(connection, outbox, catalog);
   }
 
   /**
@@ -81,7 +84,7 @@ class Answers {
     }
     // It may be the member that made its Sync group fail.
     if (query.wasUndone && query.hasFailed) query.info.keepAlone();
-    this.#settle(query);
+    this.#settle(query, transactionStatus);
     this.#connection.afterSettling();
   }
 
@@ -115,7 +118,7 @@ class Answers {
       for (const query of members) {
         // The server skipped it, but reported no error of another member.
         if (query.wasSkipped) query.error ??= lostError(false, 'no answer', undefined, 'unknown');
-        this.#settle(query);
+        this.#settle(query, transactionStatus);
       }
       members[0].batch?.finish();
       this.#connection.afterSettling();
@@ -127,45 +130,50 @@ class Answers {
   }
 
   /** @param {SyncGroup} group @param {number} transactionStatus */
-  #onUndone({ members, error }, transactionStatus) {
+  #onUndone(group, transactionStatus) {
+    const { members, error } = group;
     const [{ batch }] = members;
     if (batch === undefined) {
-      for (const query of members) this.#runApart(query, error !== undefined);
+      for (const query of members) this.#runApart(query, error !== undefined, transactionStatus);
       this.#outbox.sendAgain(members.filter(({ wasUndone }) => wasUndone));
       this.#connection.afterSettling();
       return;
     }
     const guilty = members.find(({ hasFailed, wasSkipped }) => hasFailed && !wasSkipped);
     if (guilty !== undefined && this.#heal(guilty, members, transactionStatus)) return;
-    for (const query of members) this.#connection.forget(query);
     let reason = /** @type {Error} */ (guilty?.error ?? error);
     reason = this.#connection.canceller.current?.explain(batch, reason) ?? reason;
-    outcome.restrict(reason, outcome.ofUndone(members));
-    if (guilty !== undefined) guilty.reject(reason);
-    else batch.reject(reason);
-    this.#connection.afterSettling();
+    this.doubts.ofGroup(group, reason, transactionStatus, (told) => {
+      for (const query of members) this.#connection.forget(query);
+      outcome.restrict(reason, told);
+      if (guilty !== undefined) guilty.reject(reason);
+      else batch.reject(reason);
+      this.#connection.afterSettling();
+    });
   }
 
   /**
    * @param {Query} query a member of a group that was undone
    * @param {boolean} isAnyones the error came at the commit, so any member may be to blame
+   * @param {number} transactionStatus
    */
-  #runApart(query, isAnyones) {
+  #runApart(query, isAnyones, transactionStatus) {
     const isGuilty = query.hasFailed && !query.wasSkipped;
     // It may fail only within a group, and would then fail in each group.
     if (isGuilty || (isAnyones && query.info.effect === 'write')) query.info.keepAlone();
     const { code } = /** @type {any} */ (query.error ?? {});
     // A cancelled query is not retried: a statement_timeout would count twice, and nobody would
     // repeat the cancel request.
-    if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) this.#settle(query);
-    else query.wasUndone = true;
+    if (query.isSettled || (isGuilty && code === QUERY_CANCELED)) {
+      this.#settle(query, transactionStatus);
+    } else query.wasUndone = true;
   }
 
-  /** @param {Query} query that has its Sync and is not sent again */
-  #settle(query) {
+  /** @param {Query} query that has its Sync and is not sent again @param {number} transactionStatus */
+  #settle(query, transactionStatus) {
     const { error, info } = query;
-    this.#connection.forget(query);
     if (error === undefined) {
+      this.#connection.forget(query);
       info.isUntried = false;
       if (query.result !== undefined) {
         info.learnEffect(query.result.command);
@@ -178,7 +186,22 @@ class Answers {
       return;
     }
     if (error instanceof DatabaseError && error.code === READ_ONLY) this.#owner.onReadOnly?.();
-    if (!(error instanceof ConnectionError)) outcome.restrict(error, outcome.ofAnswered(query));
+    if (error instanceof ConnectionError || query.isSettled) {
+      this.#fail(query, error);
+      return;
+    }
+    let isLater = false;
+    this.doubts.ofAnswered(query, error, transactionStatus, (told) => {
+      this.#fail(query, error, told);
+      if (isLater) this.#connection.afterSettling();
+    });
+    isLater = true;
+  }
+
+  /** @param {Query} query @param {Error} error @param {import('../base').Outcome} [told] */
+  #fail(query, error, told = 'not-run') {
+    this.#connection.forget(query);
+    outcome.restrict(error, told);
     query.reject(error);
   }
 

@@ -8,6 +8,7 @@
 const { afterDelivery, DatabaseError } = require('../base');
 const { OWN_DEFAULTS, Query, watch } = require('../query');
 const { upperCase } = require('../statements');
+const { Locality } = require('./locality');
 const { LOOK_UP, PARAMETERS } = require('./look-up');
 
 /**
@@ -71,6 +72,12 @@ class Catalog {
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
 
+  /** @param {{ distributed?: boolean | undefined }} [settings] */
+  constructor({ distributed } = {}) {
+    /** Whether the database is one server. */
+    this.locality = new Locality(distributed);
+  }
+
   /**
    * Called while `names` is undefined: returns the last answer if it is not too old, and requests a
    * new one if that is of use.
@@ -96,6 +103,7 @@ class Catalog {
     ++this.#epoch;
     this.#last = undefined;
     this.names = undefined;
+    this.locality.onSchemaChange();
   }
 
   /**

@@ -9,6 +9,7 @@ const { freeSlot, takeSlot, ticks } = require('../native');
 const { tooLargeError } = require('../query');
 const { int8OfColumns } = require('../rows');
 const { preparedFlags, unpreparedFlags } = require('./decode-flags');
+const { BEGIN, COMMIT, FencedGroup } = require('./fence');
 const { SyncGroup } = require('./sync-groups');
 
 /**
@@ -77,25 +78,42 @@ class CommandWriter {
     if (query.info.uses === 1 && ++this.#newTexts % PART === 0) ticks.submit(true);
   }
 
-  /** @param {Batch} batch */
-  sendBatch(batch) {
+  /** @param {Batch} batch @param {boolean} isFenced whether it needs BEGIN and COMMIT to be one transaction */
+  sendBatch(batch, isFenced) {
     const { members } = batch;
     batch.trace?.sent(this.#connection);
     for (const query of members) this.#begin(query);
     ticks.begin(batch.size);
+    const group = isFenced ? new FencedGroup(members) : new SyncGroup(members);
     let culprit = members[0];
     try {
+      this.#writeBegin(group);
       for (const query of members) {
         culprit = query;
         this.#write(query);
       }
     } catch (error) {
+      freeGroup(group);
       // The batch is rejected with the index of the first one.
       this.#undo([culprit, ...members.filter((query) => query !== culprit)], error);
       return;
     }
-    this.#syncs.endAlone(new SyncGroup(members).slot);
+    this.#syncs.endAlone(group.slot);
+    this.#writeCommit(group);
     for (const query of members) this.#sendBehind(query);
+  }
+
+  /** @param {SyncGroup} group */
+  #writeBegin(group) {
+    const { id } = this.#connection;
+    if (group instanceof FencedGroup) ticks.writeQuery(id, group.begin.slot, 0, BEGIN, []);
+  }
+
+  /** @param {SyncGroup} group */
+  #writeCommit(group) {
+    if (!(group instanceof FencedGroup)) return;
+    ticks.writeQuery(this.#connection.id, group.commit.slot, 0, COMMIT, []);
+    this.#syncs.endAlone(group.commit.slot);
   }
 
   /** @param {Query} query a text of several statements */
@@ -169,6 +187,14 @@ class CommandWriter {
       : unpreparedFlags(types);
     ticks.writeExecute(id, slot, flags, statement.id, parameters);
   }
+}
+
+/** @param {SyncGroup} group that was not written; its members are freed one by one */
+function freeGroup(group) {
+  freeSlot(group.slot);
+  if (!(group instanceof FencedGroup)) return;
+  freeSlot(group.begin.slot);
+  freeSlot(group.commit.slot);
 }
 
 /**

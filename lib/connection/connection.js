@@ -64,7 +64,7 @@ class Connection {
     this.events = new NativeEvents(this, this.#lifecycle, owner);
     this.canceller = new Canceller(this, this.#native, this.#outbox);
     this.unwanted = new Unwanted(this, this.#outbox);
-    this.answers = new Answers(this, this.#outbox, owner);
+    this.answers = new Answers(this, this.#outbox, owner, registry.catalog);
   }
 
   get state() {

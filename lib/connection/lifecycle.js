@@ -5,7 +5,7 @@
 
 const { afterDelivery } = require('../base');
 const { addConnection } = require('../native');
-const { membersOf, outcome, traceConnect } = require('../query');
+const { membersOf, traceConnect } = require('../query');
 const { noteSilent } = require('./addresses');
 const { EndReason } = require('./end-reason');
 const { Farewell } = require('./farewell');
@@ -292,7 +292,7 @@ class Lifecycle {
               query,
               message,
               query.error ?? cause,
-              outcome.ofLost(query),
+              answers.doubts.ofLost(query),
               wasEnding,
             ),
       );

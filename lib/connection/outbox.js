@@ -8,6 +8,7 @@ const { ticks } = require('../native');
 const { Batch } = require('../query');
 const { Asides } = require('./asides');
 const { CommandWriter } = require('./command-writer');
+const { Fences } = require('./fences');
 const { Gathering } = require('./gathering');
 const { PreparedStatements } = require('./prepared-statements');
 const { ReadGuard } = require('./read-guard');
@@ -53,6 +54,7 @@ class Outbox {
   #whenPipelining = [];
   #guard;
   #writer;
+  #fences;
 
   /**
    * @param {Connection} connection
@@ -62,11 +64,15 @@ class Outbox {
   constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
-    this.#candidates = new SyncCandidates(connection, settings, registry.catalog);
+    this.#candidates = new SyncCandidates(connection, settings, registry.catalog, () =>
+      this.#fences.askSoon(),
+    );
     this.syncs = new SyncWriter(connection.id);
     this.asides = new Asides(connection, this.syncs);
     this.profile = new SessionProfile(connection, this.asides, () => this.sendHeld());
     this.#guard = new ReadGuard(connection, this.asides);
+    const { locality } = registry.catalog;
+    this.#fences = new Fences(connection, this.asides, locality, () => this.sendHeld());
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
     this.formats = new SessionFormats(
       connection,
@@ -109,6 +115,7 @@ class Outbox {
       this.#solo !== undefined ||
       this.#guard.isOpen ||
       (work.runsSolo && (this.#load.sent > 0 || this.#mustLearn(work))) ||
+      this.#fences.mustWait(work) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
       this.#isTooMuch(work)
@@ -217,6 +224,10 @@ class Outbox {
       if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
       if (first.runsSolo && this.#mustLearn(first)) {
         this.learnTransactionStatus();
+        return;
+      }
+      if (this.#fences.mustWait(first)) {
+        this.#fences.prepare();
         return;
       }
       if (this.#gathered.size === 0 && this.#mustWaitForSettings(first)) return;
@@ -368,7 +379,7 @@ class Outbox {
     this.#adoptProfile(batch);
     if (batch.runsSolo) this.#solo = batch;
     this.#bytesInFlight += batch.size;
-    this.#writer.sendBatch(batch);
+    this.#writer.sendBatch(batch, this.#fences.isNeededFor(batch));
   }
 
   /** A query that is sent by the simple protocol has the connection to itself. */

@@ -22,12 +22,16 @@ class SyncCandidates {
   #lonely = undefined;
   #tick = 0;
 
+  #ask;
+
   /**
    * @param {import('./connection').Connection} connection
    * @param {import('../options').Settings} settings
    * @param {import('./catalog').Catalog} catalog
+   * @param {() => void} ask whether the database is local
    */
-  constructor(connection, settings, catalog) {
+  constructor(connection, settings, catalog, ask) {
+    this.#ask = ask;
     this.#connection = connection;
     this.#settings = settings;
     this.#catalog = catalog;
@@ -39,12 +43,25 @@ class SyncCandidates {
     const mode = query.syncGroup ?? this.#settings.syncGroup;
     if (mode === 'off' || !this.#connection.isShared) return false;
     if (info.effect !== 'read' && (mode !== 'all' || info.effect !== 'write')) return false;
+    const kind = mode === 'all' ? this.#findKind() : undefined;
+    if (mode === 'all' && kind === undefined) return false;
+    if (kind !== 'local' && info.effect === 'write') return false;
     if (info.usesAlone > 0) {
       --info.usesAlone;
       return false;
     }
     if (info.averageMillis > MAX_MEMBER_MILLIS || size > MAX_MEMBER_BYTES) return false;
-    return mode === 'all' || this.#onlyReads(info);
+    return kind === 'local' || this.#onlyReads(info);
+  }
+
+  /**
+   * Only on one server are writes of one Sync surely one transaction, and surely undone when one of them fails. Which it is
+   * is found out in the background.
+   */
+  #findKind() {
+    const { locality } = this.#catalog;
+    if (!locality.isFresh) this.#ask();
+    return locality.kind;
   }
 
   /** @param {StatementInfo} info of a text that seems to only read */

@@ -37,6 +37,12 @@ class SyncGroup extends SlotEntry {
   error = undefined;
   /** The error is the last message of a server or a pooler, and proves nothing. */
   wasFatal = false;
+  /** Whether its members are between BEGIN and COMMIT. */
+  isFenced = false;
+  /** The error, of a group that is fenced, is that of its COMMIT. */
+  hasFailedAtCommit = false;
+  /** A part of its COMMIT may have left. */
+  isDoubtful = false;
   expectedMillis = 0;
   size = 0;
   /** @type {Query[]} */
@@ -92,24 +98,25 @@ class SyncGroup extends SlotEntry {
 
   /** @override @param {number} transactionStatus @param {number} costMillis @param {number} now */
   synced(transactionStatus, costMillis, now) {
-    this.#freeMembers();
+    this.freeMembers();
     this.connection.answers.onGroupSync(this, transactionStatus, costMillis, now);
   }
 
   /** Its Sync could not be written. @override */
   dropped() {
-    this.#freeMembers();
-    const told = outcome.ofUnsent(this.members);
+    this.freeMembers();
+    const told = this.isDoubtful ? 'unknown' : outcome.ofUnsent(this.members);
     for (const query of this.members) this.connection.onNotSent(query, told);
   }
 
   /** @override @param {Query[]} queries receives those that are lost with the connection */
   lost(queries) {
-    this.#freeMembers();
+    this.freeMembers();
     queries.push(...this.members);
   }
 
-  #freeMembers() {
+  /** No event comes for them any more. */
+  freeMembers() {
     for (const { slot } of this.members) freeSlot(slot);
   }
 }

@@ -54,6 +54,7 @@ const {
  * @property {'off' | 'reads' | 'all'} syncGroup
  * @property {'off' | 'reads' | 'all' | undefined} multiplex which statements of clients share connections; undefined: as
  *   a pool, or a client without one, has it
+ * @property {boolean | undefined} distributed whether the database is more than one server; undefined: that is found out
  * @property {number} idleTimeoutMillis
  * @property {number} maxUses
  * @property {number} maxLifetimeSeconds
@@ -145,6 +146,7 @@ const SETTINGS = {
   waitForServer: { check: boolean, default: false },
   syncGroup: { check: oneOf('off', 'reads', 'all'), default: 'reads' },
   multiplex: { check: oneOf('off', 'reads', 'all') },
+  distributed: { check: boolean },
   idleTimeoutMillis: { check: idleLimit, default: 10000 },
   maxUses: { check: uses, default: Infinity },
   maxLifetimeSeconds: { check: number({ infinite: 0, low: 0.001 }), default: 0 },

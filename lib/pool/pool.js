@@ -95,7 +95,7 @@ class Pool extends Streamable {
       this.#dispatcher.onOptionsChanged(),
     );
     this.#Client = settings.Client ?? ClientClass ?? Client;
-    const registry = new StatementRegistry(new Catalog());
+    const registry = new StatementRegistry(new Catalog(settings));
     const invalid =
       refusal ??
       refuseReplication(settings) ??

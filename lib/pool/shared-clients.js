@@ -73,7 +73,7 @@ class SharedClients {
   /** @param {string} key @param {Settings} settings */
   constructor(key, settings) {
     this.#key = key;
-    const registry = new StatementRegistry(new Catalog());
+    const registry = new StatementRegistry(new Catalog(settings));
     /** @returns {number} */
     const size = () => this.#leases.count;
     /** @returns {number} */

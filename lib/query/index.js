@@ -27,6 +27,9 @@ const { StreamedQuery } = require('./streamed-query');
  * @typedef {import('./work').Callback} Callback
  * @typedef {import('./work').Carrier} Carrier
  * @typedef {import('./work').Limits} Limits
+ * @typedef {import('./distribution').Kind} Kind
+ * @typedef {import('./distribution').Place} Place
+ * @typedef {import('../base').Outcome} Outcome
  * @typedef {import('./query').Pace} Pace
  * @typedef {import('./query').QueryDefaults} QueryDefaults
  * @typedef {import('./work').QueryObserver} QueryObserver

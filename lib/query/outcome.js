@@ -3,14 +3,18 @@
 // Decides the `outcome` of every query that was handed to a connection: whether the server can have
 // kept anything of it. 'not-run' is a claim that needs two proofs. The server has ended the query's
 // transaction without a commit, or will. And that undoes all that the text does (`info.mayOutlast`
-// is false, transactional.js). Whatever is not proved is 'unknown'. Called by query.js, answers.js,
+// is false, transactional.js). Where the database may be more than one server, that server has to be all of
+// them (distribution.js). Whatever is not proved is 'unknown'. Called by query.js, doubts.js,
 // connection.js, sync-groups.js and transaction/scope.js.
 
 const { ConnectionError, DatabaseError } = require('../base');
+const { mayKeepOne, mayKeepSome } = require('./distribution');
 
 /**
  * @typedef {import('./query').Query} Query
  * @typedef {import('../base').Outcome} Outcome
+ * @typedef {import('./distribution').Place} Place
+ * @typedef {import('./distribution').Undone} Undone
  *
  * What is known of a transaction(), or of a savepoint in it.
  * @typedef {object} TransactionState
@@ -22,8 +26,12 @@ const { ConnectionError, DatabaseError } = require('../base');
  * @property {Error | undefined} failure
  */
 
+/** The status of a transaction. */
+const NOT_KNOWN = -1;
 const SYNTAX_ERROR = '42601';
 const GRAMMAR_ROUTINE = 'scanner_yyerror';
+const PROTOCOL_VIOLATION = '08P01';
+const BIND_ROUTINE = 'exec_bind_message';
 
 /**
  * The server has said that it does not execute the query, or was never asked to. An error of libpq
@@ -33,7 +41,16 @@ const GRAMMAR_ROUTINE = 'scanner_yyerror';
 function hasNotBegun(query) {
   if (query.wasNotSent || query.isUnwritten) return true;
   if (!query.hasFailed || query.wasSkipped || query.wasFatal) return false;
-  return query.parseFailed || isOfGrammar(query.error);
+  return query.parseFailed || isOfGrammar(query.error) || isOfBind(query.error);
+}
+
+/**
+ * It was given another number of values than it has parameters. Another server would be named by the context.
+ * @param {Error | undefined} error
+ */
+function isOfBind(error) {
+  if (!(error instanceof DatabaseError) || error.code !== PROTOCOL_VIOLATION) return false;
+  return error.routine === BIND_ROUTINE && error.where === undefined;
 }
 
 /**
@@ -73,13 +90,31 @@ function ofUnsent(queries) {
 /**
  * It has a Sync of its own, which was answered, and is to be rejected all the same.
  * @param {Query} query
+ * @param {Error} error for its caller
+ * @param {Place} place
+ * @param {number} transactionStatus of its Sync
  * @returns {Outcome}
  */
-function ofAnswered(query) {
+function ofAnswered(query, error, place, transactionStatus) {
   if (query.batch !== undefined) return 'unknown';
   if (query.wasNotSent) return 'not-run';
   // An error on this side does not stop the server.
-  return query.hasFailed && !query.wasFatal ? ofUndone([query]) : 'unknown';
+  if (!query.hasFailed || query.wasFatal) return 'unknown';
+  if (hasNotBegun(query)) return 'not-run';
+  return mayKeepOne(query, error, place, transactionStatus) ? 'unknown' : ofUndone([query]);
+}
+
+/**
+ * The server has reported an error before their Sync, or at it.
+ * @param {Undone} group
+ * @param {Error} error for the caller
+ * @param {Place} place
+ * @param {number} transactionStatus of its last Sync
+ * @returns {Outcome}
+ */
+function ofUndoneGroup(group, error, place, transactionStatus) {
+  if (mayKeepSome(group, error, place, transactionStatus)) return 'unknown';
+  return ofUndone(group.members);
 }
 
 /**
@@ -94,11 +129,16 @@ function ofLeftOpen(query) {
 /**
  * The connection is gone, and their Sync was not answered.
  * @param {Query} query that was in flight
+ * @param {Place} place
  * @returns {Outcome}
  */
-function ofLost(query) {
+function ofLost(query, place) {
   const { group } = query;
-  if (group !== undefined) return group.isUndone ? ofUndone(group.members) : 'unknown';
+  if (group !== undefined) {
+    const failed = group.members.find((/** @type {Query} */ member) => member.hasFailed);
+    const error = group.error ?? failed?.error;
+    return group.isUndone ? ofUndoneGroup(group, error, place, NOT_KNOWN) : 'unknown';
+  }
   // An error alone does not prove that the rest of the answer would have been valid.
   return hasNotBegun(query) ? 'not-run' : 'unknown';
 }
@@ -158,7 +198,7 @@ module.exports = {
   ofAnswered,
   ofLeftOpen,
   ofLost,
-  ofUndone,
+  ofUndoneGroup,
   ofUnsent,
   restrict,
   tellInTransaction,

@@ -226,10 +226,17 @@ class StatementInfo {
   readsUnbound(names) {
     if (this.unboundBy !== names) {
       this.unboundBy = names;
-      const isRead = this.effect === 'unknown' ? this.#mustRead(names) : this.onlyReads(names);
-      this.isUnbound = isRead && isSameInEachSession(this.text, names);
+      this.isUnbound = this.surelyReads(names) && isSameInEachSession(this.text, names);
     }
     return this.isUnbound;
+  }
+
+  /**
+   * Whether the statement does nothing but read, also if it has never succeeded.
+   * @param {import('./known-functions').CatalogNames} names of the database
+   */
+  surelyReads(names) {
+    return this.effect === 'unknown' ? this.#mustRead(names) : this.onlyReads(names);
   }
 
   /**

@@ -84,6 +84,8 @@ class Attempt extends Scope {
       }
       if (this.isLoose) throw looseError(this.failure);
       outcome.tellOfCommit(/** @type {Error} */ (error), this);
+      // Other servers may have committed, whatever the ROLLBACK behind it has said.
+      if (/** @type {any} */ (error).outcome === 'unknown') this.mayLast = true;
       throw error;
     }
     if (this.isLoose) throw looseError(this.failure);

@@ -146,26 +146,31 @@ describe('A connection that is cut', () => {
       assert.ok(connects > 0 && connects < total);
     });
 
-    it(`at any byte of its answers, by its ${way}, is replaced in a pool`, async function () {
-      this.timeout(60000);
-      const run = async (pool) => allInTime(DIALOGUE.map(({ send }) => send(pool)));
-      const newPool = () => script.newPool({ syncGroup: 'all' });
-      const whole = newPool();
-      assert.ok((await run(whole)).every(({ status }) => status === 'fulfilled'));
-      const total = /** @type {number} */ (ends.at(-1));
-      await whole.end();
-      script.server.cutBy = way;
-      for (let cut = start + FIRST; cut <= total; cut += STEP) {
-        runs.clear();
-        script.server.cutAt = cut;
-        const pool = newPool();
-        assertAllTrue(await run(pool), `cut at ${cut} of ${total}`);
-        // The first may still find the connection that ends just then.
-        await until('the pool is well again', () => echo(pool, 9).then(Boolean, () => false));
-        assertOwn(await inTime('a query afterwards', echo(pool, 9)), 9);
-        await inTime('the end', pool.end());
-      }
-    });
+    for (const [distributed, where] of [
+      [false, ''],
+      [true, ', also where a batch needs BEGIN and COMMIT'],
+    ]) {
+      it(`at any byte of its answers, by its ${way}, is replaced in a pool${where}`, async function () {
+        this.timeout(60000);
+        const run = async (pool) => allInTime(DIALOGUE.map(({ send }) => send(pool)));
+        const newPool = () => script.newPool({ syncGroup: 'all', distributed });
+        const whole = newPool();
+        assert.ok((await run(whole)).every(({ status }) => status === 'fulfilled'));
+        const total = /** @type {number} */ (ends.at(-1));
+        await whole.end();
+        script.server.cutBy = way;
+        for (let cut = start + FIRST; cut <= total; cut += STEP) {
+          runs.clear();
+          script.server.cutAt = cut;
+          const pool = newPool();
+          assertAllTrue(await run(pool), `cut at ${cut} of ${total}`);
+          // The first may still find the connection that ends just then.
+          await until('the pool is well again', () => echo(pool, 9).then(Boolean, () => false));
+          assertOwn(await inTime('a query afterwards', echo(pool, 9)), 9);
+          await inTime('the end', pool.end());
+        }
+      });
+    }
 
     it(`at any byte of a COPY TO STDOUT, by its ${way}, returns no incomplete data as complete`, async () => {
       const whole = 'one\ntwo\n';

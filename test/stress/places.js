@@ -45,6 +45,8 @@ function sessionOptions(random) {
       statement_timeout: random.chance(0.06) ? random.int(20, 300) : false,
       connectionTimeoutMillis: random.pick([0, 0, 0, 10000, 200, 20]),
       waitForServer: random.chance(0.5),
+      // Said, as an answer that is asked for may be lost with its connection: an outcome is unknown then.
+      distributed: random.chance(0.25),
     },
   };
 }

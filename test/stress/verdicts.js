@@ -54,7 +54,9 @@ function isAllowed(error, place, allowance) {
   const { options } = place;
   const isSure = error.outcome === 'not-run';
   if (error instanceof DatabaseError) {
-    if (!isSure && !allowance.commitsInside) return false;
+    // Another server may have committed what was cancelled.
+    const mayLast = allowance.commitsInside || (options.distributed && error.code === CANCELED);
+    if (!isSure && !mayLast) return false;
     if (allowance.codes?.includes(String(error.code)) || place.codes.has(String(error.code))) {
       return true;
     }

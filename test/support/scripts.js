@@ -79,16 +79,16 @@ function useScript() {
     // @ts-expect-error not before a test runs
     server: undefined,
 
-    /** @param {Record<string, any>} [given] */
+    /** The server is known to be one: it need not say so. @param {Record<string, any>} [given] */
     newPool(given) {
-      const pool = new Pool(script.server.options({ max: 1, ...given }));
+      const pool = new Pool(script.server.options({ max: 1, distributed: false, ...given }));
       opened.push(pool);
       return pool;
     },
 
     /** Not connected. @param {Record<string, any>} [given] */
     newClient(given) {
-      const client = new Client(script.server.options(given));
+      const client = new Client(script.server.options({ distributed: false, ...given }));
       opened.push(client);
       return client;
     },

@@ -76,6 +76,7 @@ expectAssignable<PoolConfig>({
   waitForServer: true,
   syncGroup: 'all',
   multiplex: 'reads',
+  distributed: true,
   idleTimeoutMillis: 0,
   maxUses: Infinity,
   maxLifetimeSeconds: 3600,
