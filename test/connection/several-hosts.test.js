@@ -12,6 +12,7 @@ const { Client, Pool } = require('../..');
 const { startDatabase } = require('../../scripts/database');
 const { withEnvironment } = require('../support/process');
 const { connectError } = require('../support/outcomes');
+const { until } = require('../support/outside');
 const { deadPort, listen } = require('../support/ports');
 
 describe('several hosts', function () {
@@ -146,5 +147,106 @@ describe('several hosts', function () {
     } finally {
       silent.close();
     }
+  });
+
+  describe('of which one accepts connections and stays mute', () => {
+    /** @type {net.Server} */
+    let mute;
+    /** @type {Set<net.Socket>} */
+    let sockets;
+    let contacts;
+    let config;
+    beforeEach(async () => {
+      contacts = 0;
+      sockets = new Set();
+      mute = net.createServer((socket) => {
+        ++contacts;
+        sockets.add(socket.on('error', () => {}));
+      });
+      const port = `${await listen(mute)},${writer.config.port}`;
+      config = { ...both, port, target_session_attrs: 'read-write' };
+    });
+    afterEach(() => {
+      for (const socket of sockets) socket.destroy();
+      mute.close();
+    });
+
+    for (const [name, given] of Object.entries({
+      'after connect_timeout': { connect_timeout: 1 },
+      'after its share of connectionTimeoutMillis': { connectionTimeoutMillis: 3000 },
+    })) {
+      it(`go on to the next one ${name}, and try that one last from then on`, async () => {
+        assert.equal(await portOf({ ...config, ...given }), writer.config.port);
+        assert.equal(contacts, 1);
+        for (let i = 0; i < 3; ++i) {
+          assert.equal(await portOf({ ...config, ...given }), writer.config.port);
+        }
+        assert.equal(contacts, 1);
+      });
+    }
+
+    it('and none of the others will do, say why of each', async () => {
+      const port = `${config.port.split(',')[0]},${await deadPort()}`;
+      const error = await connectError({ ...config, port, connect_timeout: 1 });
+      assert.match(
+        error.message,
+        /connect ETIMEDOUT 127.0.0.1:\d+, connect ECONNREFUSED 127.0.0.1:/,
+      );
+      assert.equal(error.code, 'ETIMEDOUT');
+      assert.equal(error.errors.length, 2);
+    });
+
+    it('serve a pool, whose further connections do not wait for it', async () => {
+      const pool = new Pool({ ...config, connect_timeout: 1, max: 4 });
+      const ports = await Promise.all(
+        Array.from({ length: 8 }, () =>
+          pool.query("select current_setting('port')::int as port, pg_sleep(0.05)"),
+        ),
+      );
+      for (const { rows } of ports) assert.equal(rows[0].port, writer.config.port);
+      await pool.end();
+    });
+
+    it('are left alone once the client is ended', async () => {
+      const client = new Client({ ...config, connect_timeout: 1 });
+      const connected = client.connect().catch((error) => error);
+      await until('it was contacted', () => contacts === 1);
+      await client.end();
+      assert.match((await connected).message, /Connection terminated/);
+      const observer = new Client({
+        ...writer.config,
+        host: writer.socketDirectory,
+      });
+      await observer.connect();
+      const { rows } = await observer.query(
+        "select count(*)::int as n from pg_stat_activity where usename = 'alice'",
+      );
+      await observer.end();
+      assert.equal(rows[0].n, 0);
+    });
+  });
+
+  it('are not asked further when one refuses the password, as by libpq', async () => {
+    const error = await connectError({ ...both, password: 'wrong' });
+    assert.equal(error.code, '28P01');
+  });
+
+  it('go on to the next one when one closes the connection at once', async () => {
+    const closing = net.createServer((socket) => socket.on('error', () => {}).destroy());
+    try {
+      const port = `${await listen(closing)},${writer.config.port}`;
+      assert.equal(await portOf({ ...both, port }), writer.config.port);
+    } finally {
+      closing.close();
+    }
+  });
+
+  it('are taken in a second pass if none is a standby: prefer-standby', async () => {
+    const config = { ...both, target_session_attrs: 'prefer-standby' };
+    assert.equal(await portOf(config), reader.config.port);
+    const port = `${await deadPort()},${writer.config.port}`;
+    assert.equal(await portOf({ ...config, port }), writer.config.port);
+    const wrong = await connectError({ ...config, password: 'wrong' });
+    assert.equal(wrong.code, '28P01');
   });
 });
