@@ -98,6 +98,7 @@ function ofLeftOpen(query) {
  */
 function ofLost(query) {
   const { group } = query;
+  if (query.isUncommitted) return 'not-run';
   if (group !== undefined) return group.isUndone ? ofUndone(group.members) : 'unknown';
   // An error alone does not prove that the rest of the answer would have been valid.
   return hasNotBegun(query) ? 'not-run' : 'unknown';
