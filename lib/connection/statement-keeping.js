@@ -2,8 +2,8 @@
 
 // Whether a statement that was prepared is still there in the next transaction, which a pooler may run in another
 // session of the server. Until that is known, a statement of an earlier transaction is executed only where its query
-// would be sent again without it. Found out once for all of a pool or client, in the same flush as the first Parse.
-// Owned by prepared-statements.js.
+// would be sent again without it. Found out once for all of a pool or client, by the first who has a connection alone
+// and prepares one, in the same flush. Owned by prepared-statements.js.
 
 const { randomUUID } = require('node:crypto');
 const { afterDelivery } = require('../base');
@@ -70,6 +70,7 @@ class StatementKeeping {
     if (this.#isSure) return true;
     const { isShared, session } = this.#connection;
     if (isShared) return !info.mayCommitInside;
+    this.#want();
     // A transaction stays in its session.
     return session.transactionStatus > IDLE && session.transaction === transaction;
   }
@@ -77,6 +78,11 @@ class StatementKeeping {
   /** @param {Statement} statement that is about to be prepared */
   onPrepare(statement) {
     statement.transaction = this.#connection.session.transaction;
+    if (!this.#connection.isShared) this.#want();
+  }
+
+  /** It is of use to know. */
+  #want() {
     if (this.#settings.keeping !== 'unknown' || this.#isAsking) return;
     this.#isAsking = true;
     this.#ask(() => this.#askProcess(), this.#settings.maxInFlight > 1);
