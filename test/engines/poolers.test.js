@@ -6,6 +6,8 @@
 const assert = require('node:assert/strict');
 const pg = require('pg');
 const { Pool } = require('../..');
+const { cannotRun } = require('../support/cannot-run');
+const { startPgpool, whyNoPgpool } = require('../support/pgpool');
 const { KINDS, startPooler, startServerBehind } = require('../support/poolers');
 const { warningsOf } = require('../support/process');
 const { IS_LONG } = require('../support/property');
@@ -38,6 +40,15 @@ const SETTINGS = {
     { poolMode: 'statement', poolSize: 4 },
     { maxInFlight: 1 },
   ],
+};
+
+/** Of pgpool-II, and of the pool. */
+const PGPOOL_SETTINGS = {
+  'with sessions that are kept': [{}, {}],
+  'with a session for each connection': [{ connection_cache: 'off' }, {}],
+  'without balancing': [{ load_balance_mode: 'off' }, {}],
+  'one query at a time': [{}, { maxInFlight: 1 }],
+  'nothing prepared': [{}, { prepare: false }],
 };
 
 describe('behind a pooler', function () {
@@ -129,38 +140,57 @@ describe('behind a pooler', function () {
 
   for (const kind of Object.values(KINDS)) {
     for (const [name, [options, given]] of Object.entries(SETTINGS)) {
-      it(`${kind.name}, ${name}: nothing is lost`, async () => {
-        await outside.query('drop table if exists done; create table done (i int)');
-        const hasTransactions = options.poolMode !== 'statement';
-        const pooler = await startPooler(server, kind, options);
-        const pool = new Pool({ ...pooler.config, max: 10, ...given });
-        const lost = [];
-        try {
-          let next = 0;
-          await warningsOf(() =>
-            Promise.all(
-              Array.from({ length: CALLERS }, async () => {
-                while (next < QUERIES) {
-                  const i = next++;
-                  await act(pool, i, hasTransactions).catch((error) => lost.push({ i, error }));
-                }
-              }),
-            ),
-          );
-        } finally {
-          await pool.end();
-          await pooler.stop();
-        }
-        const told = lost.map(({ i, error }) => `${i}: ${error.code} ${error.message}`);
-        assert.deepEqual(told.slice(0, 5), [], `${lost.length} of ${QUERIES}`);
-        const { rows } = await outside.query('select i, count(*)::int as n from done group by i');
-        assert.ok(rows.every(({ n }) => n === 1));
-        const expected = Array.from({ length: QUERIES }, (_, i) => i);
-        assert.deepEqual(
-          rows.map(({ i }) => i).sort((a, b) => a - b),
-          expected.filter((i) => writes(i, hasTransactions)),
-        );
-      });
+      it(`${kind.name}, ${name}: nothing is lost`, () =>
+        runBehind(
+          () => startPooler(server, kind, options),
+          given,
+          options.poolMode !== 'statement',
+        ));
     }
+  }
+
+  for (const [name, [settings, given]] of Object.entries(PGPOOL_SETTINGS)) {
+    it(`pgpool-II, ${name}: nothing is lost`, function () {
+      const reason = whyNoPgpool();
+      if (reason !== undefined) return cannotRun(this, reason);
+      return runBehind(() => startPgpool(server, settings), given, true);
+    });
+  }
+
+  /**
+   * @param {() => Promise<{ config: any, stop: () => Promise<void> }>} start
+   * @param {Record<string, any>} given options of the pool
+   * @param {boolean} hasTransactions
+   */
+  async function runBehind(start, given, hasTransactions) {
+    await outside.query('drop table if exists done; create table done (i int)');
+    const pooler = await start();
+    const pool = new Pool({ ...pooler.config, max: 10, ...given });
+    const lost = [];
+    try {
+      let next = 0;
+      await warningsOf(() =>
+        Promise.all(
+          Array.from({ length: CALLERS }, async () => {
+            while (next < QUERIES) {
+              const i = next++;
+              await act(pool, i, hasTransactions).catch((error) => lost.push({ i, error }));
+            }
+          }),
+        ),
+      );
+    } finally {
+      await pool.end();
+      await pooler.stop();
+    }
+    const told = lost.map(({ i, error }) => `${i}: ${error.code} ${error.message}`);
+    assert.deepEqual(told.slice(0, 5), [], `${lost.length} of ${QUERIES}`);
+    const { rows } = await outside.query('select i, count(*)::int as n from done group by i');
+    assert.ok(rows.every(({ n }) => n === 1));
+    const expected = Array.from({ length: QUERIES }, (_, i) => i);
+    assert.deepEqual(
+      rows.map(({ i }) => i).sort((a, b) => a - b),
+      expected.filter((i) => writes(i, hasTransactions)),
+    );
   }
 });
