@@ -16,7 +16,7 @@ const { readQuery, readStreamed } = require('./query-arguments');
  * @typedef {object} StreamSender
  * @property {import('../query').QueryDefaults} defaults
  * @property {(query: Query) => void} submit a stream or a COPY
- * @property {(query: Query) => void} ask a query of copyRows() that goes before its COPY, or a description
+ * @property {(query: Query) => void} ask a description
  * @property {(query: Query, reason: import('../base').QueryAbortedError) => void} abort
  * @property {boolean} isOrdered what is submitted is sent when all that was asked is answered
  */
@@ -62,11 +62,9 @@ class Streamable extends EventEmitter {
    */
   copyRows(table, columns, rows, ...more) {
     const sender = this[SENDER]();
-    const { ask, isOrdered } = sender;
     const face = {
-      submit: ask,
       open: (/** @type {import('../copy').CopyQuery} */ query) => openCopyFrom(sender, query),
-      isOrdered,
+      isOrdered: sender.isOrdered,
     };
     return copyRows(face, table, columns, rows, ...more);
   }

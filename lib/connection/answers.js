@@ -75,6 +75,23 @@ class Answers {
       return;
     }
     if (this.#heal(query, [query], transactionStatus)) return;
+    if (query.isSequence) this.#goOn(query, transactionStatus);
+    else this.#finish(query, transactionStatus);
+  }
+
+  /** @param {Query} query a text of which is answered @param {number} transactionStatus */
+  #goOn(query, transactionStatus) {
+    query.error = this.#connection.canceller.current?.explain(query, query.error) ?? query.error;
+    afterDelivery(() => {
+      const { state } = this.#connection;
+      if (!query.next(transactionStatus)) this.#finish(query, transactionStatus);
+      else if (state === 'ready' || state === 'ending') this.#outbox.sendNext(query);
+      else this.#connection.onNotSent(query);
+    });
+  }
+
+  /** @param {Query} query whose last Sync has come @param {number} transactionStatus */
+  #finish(query, transactionStatus) {
     if (query.endsTransaction && transactionStatus > TRANSACTION_IDLE) {
       query.error ??= openTransactionError(outcome.ofLeftOpen(query));
     }

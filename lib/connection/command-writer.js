@@ -143,9 +143,10 @@ class CommandWriter {
 
   /** @param {Query} query */
   #begin(query) {
+    // By the transaction status as it is known now.
+    query.statement = this.#statements.choose(query);
     this.#connection.session.querySent();
     if (query.info.changesFormats) this.#formats.onSend(query);
-    query.statement = this.#statements.choose(query);
     this.#statements.sent(query);
     query.slot = takeSlot(query);
     query.trace?.sent(this.#connection);

@@ -42,8 +42,18 @@ class LostStatements {
    * backend's.
    */
   found() {
+    const { keeping } = this.#settings;
+    if (keeping === 'managed' || keeping === 'blind') {
+      this.prove();
+      return;
+    }
     if (this.#question === 'none') this.#question = 'open';
     this.synced();
+  }
+
+  /** A pooler has lost one: right behind its Parse, say. */
+  prove() {
+    turnOff(this.#settings);
   }
 
   /** A Sync has come. */

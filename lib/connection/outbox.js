@@ -281,7 +281,8 @@ class Outbox {
    */
   #mustLearn(work) {
     const { transactionStatus } = this.#connection.session;
-    return 'isRead' in work && this.#guard.isFor(work) && transactionStatus === -1;
+    if (transactionStatus !== -1 || !('isRead' in work)) return false;
+    return work.isSequence || this.#guard.isFor(work);
   }
 
   /**
@@ -369,8 +370,20 @@ class Outbox {
   #send(query) {
     this.#adoptProfile(query);
     if (query.runsSolo) this.#solo = query;
+    if (query.isSequence) query.begin(this.#connection.session.transactionStatus > 0);
+    if (query.isOwn) this.#connection.ownDeadline.watch();
     if (this.#guard.isFor(query)) this.#guard.begin(query);
     this.#bytesInFlight += query.size;
+    this.#writer.send(query);
+  }
+
+  /**
+   * It may be the end of a transaction: not even a cancel keeps it back.
+   * @param {Query} query a sequence with its next text, which has the connection to itself
+   */
+  sendNext(query) {
+    query.reset();
+    if (query.isOwn) this.#connection.ownDeadline.watch();
     this.#writer.send(query);
   }
 

@@ -18,6 +18,7 @@ const {
 const { Housekeeping } = require('./housekeeping');
 const { LostStatements } = require('./lost-statements');
 const { SchemaWatch } = require('./schema-watch');
+const { StatementKeeping } = require('./statement-keeping');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -54,6 +55,7 @@ class PreparedStatements {
   #settings;
   #registry;
   #lost;
+  #keeping;
   #watch;
   #load;
 
@@ -72,6 +74,7 @@ class PreparedStatements {
     this.#load = connection.load;
     this.#lost = new LostStatements(connection, settings);
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
+    this.#keeping = new StatementKeeping(connection, syncs, settings, () => this.cache.takeId());
   }
 
   /**
@@ -93,15 +96,17 @@ class PreparedStatements {
     // A caller who gives a name has asked for it, as with `pg`.
     if (info.namesMoment && query.name === undefined) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
+    if (!this.#keeping.mayPrepare(query)) return undefined;
     const key = this.#connection.profile.keyOf(query.text);
     const known = this.cache.find(key);
     if (known !== undefined && !this.#isCurrent(known, query)) {
       this.abort(known);
     } else if (known !== undefined) {
+      const isBatch = query.batch !== undefined && query.batch === known.batch;
+      if (!isBatch && !this.#keeping.mayExecute(known, query)) return undefined;
       // A query behind a Parse that fails must be sent again, which is possible only on a shared
       // connection: elsewhere the order of statements counts.
-      const failsWithLeader = query.batch !== undefined && query.batch === known.batch;
-      return known.isReady || failsWithLeader || this.#connection.isShared ? known : undefined;
+      return known.isReady || isBatch || this.#connection.isShared ? known : undefined;
     }
     if (query.name === undefined) {
       // A utility statement has no plan to save, and may return something else each time. A
@@ -115,6 +120,7 @@ class PreparedStatements {
     const added = this.cache.add(key, query.text);
     added.batch = query.batch;
     this.#stamp(added, query);
+    this.#keeping.onPrepare(added);
     return added;
   }
 
@@ -193,6 +199,7 @@ class PreparedStatements {
     }
     if (query.tag !== '') this.#applyTag(query);
     this.#lost.synced();
+    this.#keeping.synced();
   }
 
   /** The connection is closed. */
@@ -212,6 +219,8 @@ class PreparedStatements {
   blame({ error, statement, info, leads, parseFailed }) {
     if (statement === undefined || !(error instanceof DatabaseError)) return 'none';
     if (isOfDroppedType(error)) return 'stale';
+    // Its name is used by nobody else.
+    if (error.code === '42P05' && leads && parseFailed) return 'lost';
     if (error.code === '26000') {
       // The same error may come from inside the statement, after that has changed something and, in
       // a procedure, committed it. It has a context then.
@@ -236,8 +245,9 @@ class PreparedStatements {
     const error = /** @type {DatabaseError} */ (query.error);
     switch (blame) {
       case 'lost':
-        if (!NAMES_ANOTHER.has(info.class.keyword) && statement.isReady && !statement.isRetired) {
-          this.#lost.found();
+        if (!NAMES_ANOTHER.has(info.class.keyword)) {
+          if (leads) this.#lost.prove();
+          else if (statement.isReady && !statement.isRetired) this.#lost.found();
         }
         this.abort(statement);
         break;

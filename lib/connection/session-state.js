@@ -12,6 +12,8 @@ class SessionState {
   /** Whether a statement since this was last cleared may have left something behind. */
   hasTouchedSession = false;
   hasTouchedTransaction = false;
+  /** Counts transactions, or more: as long as it does not change, and one is open, it is the same. */
+  transaction = 0;
   /** A BEGIN whose caller goes on without its answer. @type {import('../query').Query | undefined} */
   beginning = undefined;
   #connection;
@@ -68,6 +70,7 @@ class SessionState {
   querySynced(status, count) {
     const isLast = this.#load.sent <= count && this.#housekeeping === 0;
     this.#transactionStatus = isLast ? status : NOT_KNOWN;
+    if (this.#transactionStatus <= IDLE) ++this.transaction;
   }
 
   housekeepingSent() {
@@ -80,6 +83,7 @@ class SessionState {
     if (status !== NOT_KNOWN && this.#load.sent === 0 && this.#housekeeping === 0) {
       this.#transactionStatus = status;
     }
+    if (status <= IDLE) ++this.transaction;
   }
 
   /** What was sent certainly ends a savepoint: the transaction, if it was open, is not aborted. */

@@ -14,6 +14,7 @@ const { classifyStatement, readCopyTarget, Scanner, splitStatements } = require(
  * What a stream is told of its COPY, after the delivery that tells of it.
  * @typedef {object} CopySide
  * @property {boolean} [writableEnded]
+ * @property {boolean} [destroyed]
  * @property {(error: Error) => void} onFailed
  * @property {() => void} onReady the server waits for data, or sends them
  * @property {(data: Buffer) => void} onData

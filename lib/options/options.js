@@ -190,6 +190,7 @@ function toSettings(options, otherSsl) {
     serverSettings: {},
     password: undefined,
     losesStatements: false,
+    keeping: 'unknown',
   };
   for (const [name, { default: value }] of Object.entries(SETTINGS)) settings[name] = value;
   /** @type {Target} */

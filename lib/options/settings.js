@@ -70,6 +70,8 @@ const {
  * @property {PromiseConstructor | undefined} Promise
  * @property {(new (config: any) => any) | undefined} Client
  * @property {boolean} losesStatements a pooler was found that does not know prepared statements
+ * @property {'unknown' | 'direct' | 'managed' | 'blind'} keeping what becomes of prepared statements behind their
+ *   transaction (statement-keeping.js)
  * @property {((side: object) => any) | undefined} [makeClient] set by a pool
  *   whose clients are of a class of the user's
  *

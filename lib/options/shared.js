@@ -58,7 +58,12 @@ function readShared(settings) {
   const isList = [host, hostaddr, port].some((value) => value?.includes(','));
   // What a service is, only libpq reads.
   if (isList || service || (balances && balances !== 'disable')) return undefined;
-  const shared = { ...settings, ...NEUTRAL, fetchedTypes: undefined, losesStatements: false };
+  const learned = {
+    fetchedTypes: undefined,
+    losesStatements: false,
+    keeping: /** @type {const} */ ('unknown'),
+  };
+  const shared = { ...settings, ...NEUTRAL, ...learned };
   const counting = Object.entries({ ...shared, conninfo }).filter(([name]) => !(name in NEUTRAL));
   return { key: JSON.stringify(canonical(Object.fromEntries(counting))), settings: shared };
 }

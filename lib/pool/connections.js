@@ -8,6 +8,7 @@
 const { afterDelivery, Backoff, toConnectFailure, toFailure } = require('../base');
 const { Member } = require('./member');
 const { Metrics } = require('./metrics');
+const { OneSession } = require('./one-session');
 
 /**
  * @typedef {object} Listener
@@ -18,6 +19,7 @@ const { Metrics } = require('./metrics');
  * @property {(member: Member) => void} onClosed after onLost, if it was lost
  * @property {(work: import('../query').Query | import('../query').Batch) => boolean} onUnsent what a
  *   connection that is lost has not sent yet; in the middle of a delivery
+ * @property {() => void} onOneSession the server has no second session for a connection that was made, and is closed
  * @property {() => void} onSettled a query is settled; in the middle of a delivery
  */
 
@@ -60,6 +62,7 @@ class PoolConnections {
   #limits;
   #backoff = new Backoff();
   #metrics = new Metrics();
+  #oneSession = new OneSession();
   /** Of connections that were closed, until the server has ended their sessions. @type {Set<Promise<void>>} */
   #endings = new Set();
   /** @type {NodeJS.Timeout | undefined} */
@@ -147,7 +150,6 @@ class PoolConnections {
 
   /** @returns {Promise<Error | undefined>} why it could not be opened */
   open() {
-    const listener = this.#listener;
     /** @type {Member} */
     let member;
     try {
@@ -166,10 +168,9 @@ class PoolConnections {
         this.hasOpened = true;
         this.#backoff.succeeded();
         this.#sweepLater();
-        listener.onConnected(member);
-        const { connection } = member;
-        if (connection.inFlight === 0) return this.#onReady(member);
-        return undoTransaction(connection).then(() => this.#onReady(member));
+        const twin = this.#oneSession.isTwin(member);
+        if (twin === undefined) return this.#onConnected(member);
+        return twin.then((isTwin) => (isTwin ? this.#onTwin(member) : this.#onConnected(member)));
       },
       (error) => {
         // It may be open: what the class of the option `Client` does in connect() is the user's affair.
@@ -179,6 +180,24 @@ class PoolConnections {
         return failure;
       },
     );
+  }
+
+  /** @param {Member} member @returns {Promise<undefined> | undefined} there is no error */
+  #onConnected(member) {
+    this.#listener.onConnected(member);
+    const { connection } = member;
+    if (connection.inFlight === 0) return this.#onReady(member);
+    return undoTransaction(connection).then(() => this.#onReady(member));
+  }
+
+  /** @param {Member} member that nobody has known @returns {undefined} */
+  #onTwin(member) {
+    --this.connectingCount;
+    this.members.delete(member);
+    const ended = member.connection.end();
+    this.#endings.add(ended);
+    ended.then(() => this.#endings.delete(ended));
+    this.#listener.onOneSession();
   }
 
   /** @param {Member} member @returns {undefined} there is no error */
@@ -298,6 +317,7 @@ class PoolConnections {
 
   /** @param {Member} member */
   #onClosed(member) {
+    this.#oneSession.remove(member);
     if (!this.members.delete(member) && !this.left.delete(member)) return;
     if (member.state === 'connecting') {
       // It is still being counted as an attempt; but end() has to be told that it is gone.

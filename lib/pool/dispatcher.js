@@ -15,6 +15,7 @@ const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
 const { Lender } = require('./lender');
 const { RefusalWarning } = require('./refusal-warning');
+const { warnOfOneSession } = require('./one-session');
 const { SameServer } = require('./same-server');
 const { WaitingRoom } = require('./waiting-room');
 
@@ -74,6 +75,7 @@ class Dispatcher {
         this.#onLost(member, error),
       onClosed: (/** @type {Member} */ member) => this.#onClosed(member),
       onUnsent: (/** @type {Query | Batch} */ work) => this.#onUnsent(work),
+      onOneSession: () => this.#onOneSession(),
       onSettled: () => this.#onSettled(),
     };
     this.#connections = new PoolConnections(settings, registry, listener, limits);
@@ -369,6 +371,17 @@ class Dispatcher {
     this.#connections.onLimitsChanged();
     this.#waiting.onOptionsChanged();
     this.#pumpSoon();
+  }
+
+  #onOneSession() {
+    warnOfOneSession();
+    this.#settings.max = 1;
+    // They may have been computed.
+    for (const name of ['all', 'connecting', 'shared']) {
+      Object.defineProperty(this.#limits, name, { value: 1, writable: true, enumerable: true });
+    }
+    this.lender.resize(1);
+    this.onOptionsChanged();
   }
 
   // --- The end ------------------------------------------------------------------

@@ -134,6 +134,7 @@ function ofLeftOpen(query) {
  */
 function ofLost(query, place) {
   const { group } = query;
+  if (query.isUncommitted) return 'not-run';
   if (group !== undefined) {
     const failed = group.members.find((/** @type {Query} */ member) => member.hasFailed);
     const error = group.error ?? failed?.error;

@@ -13,6 +13,8 @@ class Statement {
   isRetired = false;
   /** Whether its Close was sent, or it never came to be. */
   isClosed = false;
+  /** In which transaction it was prepared (session-state.js). */
+  transaction = -1;
   /** The epochs that it was prepared in: the registry's, its text's, its connection's. */
   schemaEpoch = -1;
   epoch = -1;
@@ -109,9 +111,14 @@ class StatementCache {
     return oldest;
   }
 
+  /** @returns {number} of a statement that is not kept here */
+  takeId() {
+    return this.#nextId++;
+  }
+
   /** @param {string} key @param {string} [text] @returns {Statement} whose Parse is to be sent */
   add(key, text = key) {
-    const statement = new Statement(this.#nextId++, key, text);
+    const statement = new Statement(this.takeId(), key, text);
     statement.lastUsed = ++this.#clock;
     this.#statements.set(key, statement);
     this.#length += key.length;

@@ -158,6 +158,8 @@ class StatementInfo {
     this.keepsColumns = PLANNED.has(this.class.keyword);
     /** Whether it would mean something else a while after it was prepared. */
     this.namesMoment = NAMES_MOMENT.test(text) && HAS_LITERAL.test(text);
+    /** What copyRows() has learned of the columns that it copies to. @type {any} */
+    this.copied = undefined;
     /** Set if a pooler executes an older statement in its place. */
     this.isNeverPrepared = false;
   }

@@ -7,12 +7,12 @@ const { Readable } = require('node:stream');
 const { setTimeout: delay } = require('node:timers/promises');
 const { isAnyArrayBuffer } = require('node:util/types');
 const fc = require('fast-check');
-const { ParameterError, StatementRefusedError } = require('../..');
+const { ParameterError } = require('../..');
 const { newClient } = require('../support/connect');
 const { errorOf } = require('../support/outcomes');
-const { until } = require('../support/outside');
 const { newPool, usePools } = require('../support/pools');
 const { IS_LONG, holds } = require('../support/property');
+const { Proxy } = require('../support/proxy');
 
 describe('copyRows()', function () {
   this.timeout(60000);
@@ -514,15 +514,13 @@ describe('copyRows()', function () {
       }
     });
 
-    /** What the server has run for a client last. */
-    const lastText = async ({ processID }) => {
-      const [{ query }] = await observer.ask(
-        `select query from pg_stat_activity where pid = ${processID}`,
-      );
-      return query;
-    };
-
     it('is used where the types of all columns support it', async () => {
+      const proxy = await Proxy.open();
+      let texts = '';
+      proxy.changeRequest = (bytes) => {
+        texts += bytes.toString('latin1');
+        return bytes;
+      };
       await makeTables();
       await makeTable('mixed', 'n int, i interval');
       await observer.ask('create view conduit_test.seen as select n, i from conduit_test.mixed');
@@ -533,12 +531,14 @@ describe('copyRows()', function () {
         ['mixed', ['n'], true],
         ['mixed', ['n', 'i'], false],
       ]) {
-        const client = await newClient();
+        texts = '';
+        const client = await newClient(proxy.options());
         await client.copyRows(table, columns, []);
-        assert.equal(/binary/.test(await lastText(client)), isBinary, `${table} ${columns}`);
+        assert.equal(/copy [^;]* binary/.test(texts), isBinary, `${table} ${columns}`);
       }
       const client = await newClient();
       await assert.rejects(client.copyRows('seen', ['n'], []), { code: '42809' });
+      await proxy.close();
     });
 
     it('is continued in the text format from the first value that only the server can parse', async () => {
@@ -579,23 +579,6 @@ describe('copyRows()', function () {
         assert.deepEqual(await rowsOf('undone'), []);
         await works(client);
       }
-    });
-
-    it('is refused for a column whose type has changed before COPY begins', async () => {
-      await makeTable('altered', 'n int');
-      const client = await newClient();
-      await observer.ask('begin; lock conduit_test.altered in access exclusive mode');
-      const copied = errorOf(client.copyRows('altered', ['n'], [[1]]));
-      await until('it waits for the lock', async () => {
-        const waits = 'select 1 from pg_locks where pid = $1 and not granted';
-        return (await observer.ask(waits, [client.processID])).length > 0;
-      });
-      await observer.ask('alter table conduit_test.altered alter n type real; commit');
-      const error = await copied;
-      assert.ok(error instanceof StatementRefusedError, String(error));
-      assert.equal(error.outcome, 'not-run');
-      assert.deepEqual(await rowsOf('altered'), []);
-      assert.deepEqual(await client.copyRows('altered', ['n'], [[1]]), { rowCount: 1 });
     });
 
     it('needs no more privileges than COPY', async () => {

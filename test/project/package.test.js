@@ -21,6 +21,7 @@ const INTERNAL = [
   'tls',
   'wire',
   'losesStatements',
+  'keeping',
   'wantsWriter',
 ];
 

@@ -134,7 +134,6 @@ describe('tracing channels', () => {
           error?.code,
         ]);
       assert.deepEqual(ended, [
-        ['select a.at', 1, undefined],
         ['copy "trace', 2, undefined],
         ['copy traced', 2, undefined],
         ['copy nowher', null, '42P01'],

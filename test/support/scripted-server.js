@@ -34,6 +34,10 @@ const ECHO_COLUMNS = [
 
 const LETTER = (bytes) => String.fromCharCode(bytes[0]);
 
+const PROCESS_ID = 4242;
+/** What the driver asks about poolers: that is no turn of a test's. */
+const ASKS_PROCESS = 'select pg_catalog.pg_backend_pid()';
+
 /** What a sane one says after authentication. */
 const SESSION_START = [
   m.parameterStatus('server_version', '15.3'),
@@ -41,12 +45,17 @@ const SESSION_START = [
   m.parameterStatus('server_encoding', 'UTF8'),
   m.parameterStatus('standard_conforming_strings', 'on'),
   m.parameterStatus('integer_datetimes', 'on'),
-  m.backendKeyData(4242, 'key!'),
+  m.backendKeyData(PROCESS_ID, 'key!'),
   m.ready(),
 ];
 
 /** What the driver asks by itself. @type {Record<string, () => Answer>} */
 const OWN_STATEMENTS = {
+  [ASKS_PROCESS]: () => ({
+    columns: [{ name: 'pg_backend_pid', oid: m.OID.int4 }],
+    rows: [[String(PROCESS_ID)]],
+    tag: 'SELECT 1',
+  }),
   "SELECT pg_catalog.current_setting('extra_float_digits')": () => ({
     columns: [{ name: 'current_setting', oid: m.OID.text }],
     rows: [['1']],
@@ -258,6 +267,10 @@ class Session {
     const texts = this.#texts;
     this.#answers = [];
     this.#texts = [];
+    if (texts.length === 1 && texts[0] === ASKS_PROCESS) {
+      this.say(sane);
+      return;
+    }
     this.say(this.#server.reply(sane, { number: ++this.#turns, last, texts, session: this }));
   }
 }

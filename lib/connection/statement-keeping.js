@@ -1,0 +1,181 @@
+'use strict';
+
+// Whether a statement that was prepared is still there in the next transaction, which a pooler may run in another
+// session of the server. Until that is known, a statement of an earlier transaction is executed only where its query
+// would be sent again without it. Found out once for all of a pool or client, by the first who has a connection alone
+// and prepares one, in the same flush. Owned by prepared-statements.js.
+
+const { randomUUID } = require('node:crypto');
+const { afterDelivery } = require('../base');
+const { takeSlot, ticks } = require('../native');
+const { Housekeeping } = require('./housekeeping');
+
+/**
+ * @typedef {import('./connection').Connection} Connection
+ * @typedef {import('../query').Query} Query
+ * @typedef {import('../statements').Statement} Statement
+ *
+ * - unknown
+ * - direct: no pooler is between
+ * - managed: a pooler is between, and gives statements names of its own: it prepares them wherever it needs them
+ * - blind: a pooler is between that passes them on as they are. They stay where sessions are not shared (session mode)
+ * @typedef {'unknown' | 'direct' | 'managed' | 'blind'} Keeping
+ */
+
+/** PQTRANS_IDLE */
+const IDLE = 0;
+
+class StatementKeeping {
+  #connection;
+  #syncs;
+  #settings;
+  #takeId;
+  /** A question that waits until it can do no harm. @type {(() => void) | undefined} */
+  #question = undefined;
+  #isAsking = false;
+
+  /**
+   * @param {Connection} connection
+   * @param {import('./sync-groups').SyncWriter} syncs
+   * @param {import('../options').Settings} settings
+   * @param {() => number} takeId of a statement
+   */
+  constructor(connection, syncs, settings, takeId) {
+    this.#connection = connection;
+    this.#syncs = syncs;
+    this.#settings = settings;
+    this.#takeId = takeId;
+  }
+
+  get #isSure() {
+    const { keeping } = this.#settings;
+    return keeping === 'direct' || keeping === 'managed';
+  }
+
+  /**
+   * Whether to prepare one. What stays behind in sessions of others, nobody closes.
+   * @param {Query} query that would execute it
+   */
+  mayPrepare({ info }) {
+    return (
+      this.#settings.keeping !== 'blind' || (this.#connection.isShared && !info.mayCommitInside)
+    );
+  }
+
+  /**
+   * @param {Statement} statement
+   * @param {Query} query that is about to be sent
+   */
+  mayExecute({ transaction }, { info }) {
+    if (this.#isSure) return true;
+    const { isShared, session } = this.#connection;
+    if (isShared) return !info.mayCommitInside;
+    this.#want();
+    // A transaction stays in its session.
+    return session.transactionStatus > IDLE && session.transaction === transaction;
+  }
+
+  /** @param {Statement} statement that is about to be prepared */
+  onPrepare(statement) {
+    statement.transaction = this.#connection.session.transaction;
+    if (!this.#connection.isShared) this.#want();
+  }
+
+  /** It is of use to know. */
+  #want() {
+    if (this.#settings.keeping !== 'unknown' || this.#isAsking) return;
+    this.#isAsking = true;
+    this.#ask(() => this.#askProcess(), this.#settings.maxInFlight > 1);
+  }
+
+  /** A Sync has come. */
+  synced() {
+    if (this.#question !== undefined) afterDelivery(() => this.#askIfQuiet());
+  }
+
+  /**
+   * Not in a transaction of a caller's: an error would abort that.
+   * @param {() => void} question
+   * @param {boolean} mayBeNow behind what is in flight: some send one query at a time because their pooler cannot take
+   *   more
+   */
+  #ask(question, mayBeNow) {
+    const { isShared, session } = this.#connection;
+    const isOutside =
+      isShared || !session.hasTouchedTransaction || session.transactionStatus === IDLE;
+    if (mayBeNow && isOutside) question();
+    else this.#question = question;
+  }
+
+  #askIfQuiet() {
+    const question = this.#question;
+    const { session, inFlight, state } = this.#connection;
+    const isIdle = inFlight === 0 && session.transactionStatus <= IDLE;
+    if (question === undefined || state !== 'ready' || !isIdle) return;
+    this.#question = undefined;
+    question();
+  }
+
+  /** A pooler reports process ids of its own. */
+  #askProcess() {
+    /** @type {number | undefined} */
+    let found;
+    this.#send(
+      'select pg_catalog.pg_backend_pid()',
+      (row) => (found = Number(row[0])),
+      () => {
+        if (found === undefined) this.#isAsking = false;
+        else if (found === this.#connection.processID) this.#learn('direct');
+        else if (this.#connection.state === 'ready') this.#ask(() => this.#askName(), false);
+        this.synced();
+      },
+    );
+  }
+
+  /** A statement looks for itself by its own text, and so for the name that it has on the server. */
+  #askName() {
+    const mark = randomUUID();
+    const text =
+      'select count(*)::int from pg_catalog.pg_prepared_statements ' +
+      `where name like 'pgc\\_%' and pg_catalog.strpos(statement, '${mark}') > 0`;
+    /** @type {number | undefined} */
+    let found;
+    const onRow = (/** @type {any[]} */ row) => (found = Number(row[0]));
+    this.#send(
+      text,
+      onRow,
+      () => {
+        this.#isAsking = false;
+        if (found !== undefined) this.#learn(found > 0 ? 'blind' : 'managed');
+      },
+      true,
+    );
+  }
+
+  /** @param {Keeping} keeping */
+  #learn(keeping) {
+    if (this.#settings.keeping === 'unknown') this.#settings.keeping = keeping;
+  }
+
+  /**
+   * @param {string} text
+   * @param {(row: any[]) => void} onRow
+   * @param {() => void} onAnswered
+   * @param {boolean} [isPrepared] and closed behind the same Sync, so in the same session
+   */
+  #send(text, onRow, onAnswered, isPrepared = false) {
+    const { id } = this.#connection;
+    const slot = takeSlot(new Housekeeping(this.#connection, text, onAnswered, onRow));
+    if (isPrepared) {
+      const statement = this.#takeId();
+      ticks.writeParse(id, slot, statement, text);
+      ticks.writeExecute(id, slot, 0, statement, []);
+      ticks.writeClose(id, slot, statement);
+    } else {
+      ticks.writeQuery(id, slot, 0, text, []);
+    }
+    this.#syncs.endAlone(slot);
+  }
+}
+
+module.exports = { StatementKeeping };
