@@ -98,12 +98,12 @@ class Catalog {
     return undefined;
   }
 
-  /** DDL was committed, or may have been. */
-  onSchemaChange() {
+  /** DDL was committed, or may have been. @param {string} [text] of it, where it is known */
+  onSchemaChange(text) {
     ++this.#epoch;
     this.#last = undefined;
     this.names = undefined;
-    this.locality.onSchemaChange();
+    this.locality.onSchemaChange(text);
   }
 
   /**

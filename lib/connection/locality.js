@@ -27,6 +27,9 @@ const MAX_AGE_MILLIS = 60_000;
 const POSTGRESQL =
   /^PostgreSQL (?:9|[1-9]\d)(?:\.\d+)*(?:(?:devel|alpha|beta|rc)\d*)?(?: \((?:Debian|Ubuntu|Raspbian|Devuan|Homebrew|Postgres\.app)\b[^()]*\))?(?: on |, compiled by )/;
 
+/** CREATE EXTENSION, CREATE SERVER, CREATE FOREIGN DATA WRAPPER, and what runs texts of its own. */
+const MAY_DISTRIBUTE = /\b(?:extension|server|wrapper|do|call|execute)\b/i;
+
 /** Handlers of foreign-data wrappers that lead to no other server. */
 const HERE = new Set(['', 'file_fdw_handler']);
 const POSTGRES_FDW = 'postgres_fdw_handler';
@@ -66,12 +69,16 @@ class Locality {
     return this.kind === undefined ? undefined : this.kind !== 'distributed';
   }
 
-  /** DDL was committed, or may have been. */
-  onSchemaChange() {
+  /**
+   * DDL was committed, or may have been: the answer is renewed. What is known still counts until then, unless the DDL is of
+   * the kind that may make a database distributed: a connection that is lost meanwhile cannot be asked.
+   * @param {string} [text] of the DDL, where it is known
+   */
+  onSchemaChange(text = '') {
     if (this.#isGiven) return;
     ++this.#epoch;
     this.isFresh = false;
-    this.kind = undefined;
+    if (MAY_DISTRIBUTE.test(text)) this.kind = undefined;
   }
 
   /**

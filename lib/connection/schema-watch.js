@@ -45,7 +45,7 @@ class SchemaWatch {
       ++this.#changesInFlight;
       this.#isOpen = true;
       ++this.epoch;
-      if (info.schemaChange === 'schema') this.#registry.renewAll();
+      if (info.schemaChange === 'schema') this.#registry.renewAll(info.text);
     }
     this.isAwake = true;
   }

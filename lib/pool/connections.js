@@ -194,9 +194,7 @@ class PoolConnections {
   #onTwin(member) {
     --this.connectingCount;
     this.members.delete(member);
-    const ended = member.connection.end();
-    this.#endings.add(ended);
-    ended.then(() => this.#endings.delete(ended));
+    this.#end(member);
     this.#listener.onOneSession();
   }
 
@@ -247,6 +245,11 @@ class PoolConnections {
   retire(member) {
     this.unshare(member);
     member.become('leaving');
+    this.#end(member);
+  }
+
+  /** @param {Member} member */
+  #end(member) {
     const ended = member.connection.end();
     this.#endings.add(ended);
     ended.then(() => this.#endings.delete(ended));
@@ -293,7 +296,7 @@ class PoolConnections {
       this.retire(member);
     }
     for (const member of [...this.members]) {
-      if (member.state === 'connecting') member.connection.end();
+      if (member.state === 'connecting') this.#end(member);
     }
   }
 

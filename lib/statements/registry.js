@@ -63,7 +63,7 @@ const CALLS_NEXTVAL = /nextval|u&"/i;
  * What the catalog of the database says about texts.
  * @typedef {object} CatalogLike
  * @property {import('./known-functions').CatalogNames | undefined} names
- * @property {() => void} onSchemaChange
+ * @property {(text?: string) => void} onSchemaChange
  *
  * What a statement does to tables, according to its command tag: 'other' is a tag that is not one
  * of the five in EFFECTS. For 'read' the text counts, too: see onlyReads().
@@ -359,10 +359,11 @@ class StatementRegistry {
   /**
    * DDL was committed, or may have been: everything is prepared anew at its next use, on every
    * connection.
+   * @param {string} [text] of the DDL, where it is known
    */
-  renewAll() {
+  renewAll(text) {
     ++this.schemaEpoch;
-    this.catalog.onSchemaChange();
+    this.catalog.onSchemaChange(text);
   }
 
   /**

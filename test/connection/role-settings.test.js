@@ -323,10 +323,13 @@ describe('settings of a role', function () {
     await setRole({});
     const client = await connect(Client, { user: 'styled' });
     const { counters } = queriesOf(client);
+    // With the first statement that it prepares the server is asked whether a pooler is between.
+    for (let run = 0; run < 50; ++run) await client.query('select 1 as one');
+    const before = counters();
     for (let run = 0; run < 50; ++run) await client.query("select date '2024-06-07' as d");
-    assert.equal(counters(), 50);
+    assert.equal(counters() - before, 50);
     for (let run = 0; run < 50; ++run) await client.query(SHAPE);
-    assert.equal(counters(), 101);
+    assert.equal(counters() - before, 101);
   });
 
   it('are not read in a transaction, whose first query takes its snapshot', async () => {

@@ -128,7 +128,8 @@ describe('transaction()', function () {
     });
 
     it('needs one flush for statements sent together, and one for COMMIT if they are awaited', async () => {
-      const client = await newClient();
+      // Where statements are prepared, the server is asked once whether a pooler is between.
+      const client = await newClient({ prepare: false });
       const awaited = await measure(client, () =>
         client.transaction((tx) => Promise.all([insert(tx, 1), insert(tx, 2), insert(tx, 3)])),
       );
