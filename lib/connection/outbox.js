@@ -28,10 +28,7 @@ const { SyncWriter } = require('./sync-groups');
  */
 const MAX_BYTES_IN_FLIGHT = 8 << 20;
 
-/**
- * When this many queries wait for others, whatever their texts, they are sent even if the server is
- * busy.
- */
+/** When this many queries wait for others, whatever their texts, they are sent even if the server is busy. */
 const MAX_GATHERED = 128;
 
 class Outbox {
@@ -39,10 +36,7 @@ class Outbox {
   #load;
   #candidates;
   #bytesInFlight = 0;
-  /**
-   * First in, first out: what waits for bytes to leave, or for the connection to be free.
-   * @type {(Query | Batch)[]}
-   */
+  /** First in, first out: what waits for bytes to leave, or for the connection to be free. @type {(Query | Batch)[]} */
   #held = [];
   /** Queries that wait for others to share their Sync. */
   #gathered = new Gathering();
@@ -64,15 +58,15 @@ class Outbox {
   constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
-    this.#candidates = new SyncCandidates(connection, settings, registry.catalog, () =>
-      this.#fences.askSoon(),
-    );
+    const { catalog } = registry;
+    const askSoon = () => this.#fences.askSoon();
+    this.#candidates = new SyncCandidates(connection, settings, catalog, askSoon);
     this.syncs = new SyncWriter(connection.id);
     this.asides = new Asides(connection, this.syncs);
-    this.profile = new SessionProfile(connection, this.asides, () => this.sendHeld());
     this.#guard = new ReadGuard(connection, this.asides);
-    const { locality } = registry.catalog;
-    this.#fences = new Fences(connection, this.asides, locality, () => this.sendHeld());
+    const resume = () => this.sendHeld();
+    this.#fences = new Fences(connection, this.asides, catalog.locality, resume);
+    this.profile = new SessionProfile(connection, this.asides, resume);
     this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
     this.formats = new SessionFormats(
       connection,

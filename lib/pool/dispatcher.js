@@ -4,8 +4,6 @@
 // queries on shared connections, and lets lender.js lend some without neighbours. Which connection it is, balancer.js
 // decides (docs/pooling-and-pipelining.md). Owned by pool.js.
 
-const { AsyncResource } = require('node:async_hooks');
-
 const { afterDelivery, lock } = require('../base');
 const { Client, plainQuery } = require('../client');
 const { isWorthWaiting } = require('../connection');
@@ -15,8 +13,9 @@ const { Balancer } = require('./balancer');
 const { PoolConnections } = require('./connections');
 const { Lender } = require('./lender');
 const { RefusalWarning } = require('./refusal-warning');
-const { warnOfOneSession } = require('./one-session');
+const { limitToOne, warnOfOneSession } = require('./one-session');
 const { SameServer } = require('./same-server');
+const { WaitingContexts } = require('./waiting-contexts');
 const { WaitingRoom } = require('./waiting-room');
 
 /**
@@ -50,8 +49,7 @@ class Dispatcher {
   #borrowers;
   #limits;
   #sameServer = new SameServer();
-  /** Contexts of queries that wait, if clients may be wrapped. @type {WeakMap<Query | Batch, AsyncResource>} */
-  #contexts = new WeakMap();
+  #contexts = new WaitingContexts();
   #refusals = new RefusalWarning();
   #pumpPending = false;
   /** @type {(() => void) | undefined} set by end() */
@@ -119,7 +117,7 @@ class Dispatcher {
       member.submit(work);
       return;
     }
-    if (this.#mayBeWrapped) this.#contexts.set(work, new AsyncResource('PgConduitQuery'));
+    if (this.#mayBeWrapped) this.#contexts.keep(work);
     this.#enqueue(this.#queries, work);
   }
 
@@ -265,15 +263,8 @@ class Dispatcher {
       const member = this.#balancer.choose(query, this.#waiting.wantedCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
-      this.#send(query, member);
+      this.#contexts.send(query, member);
     }
-  }
-
-  /** @param {Query | Batch} work that has waited @param {Member} member */
-  #send(work, member) {
-    const context = member.isWrapped ? this.#contexts.get(work) : undefined;
-    if (context === undefined) member.submit(work);
-    else context.runInAsyncScope(() => member.submit(work));
   }
 
   /**
@@ -282,7 +273,7 @@ class Dispatcher {
    */
   #queue(work) {
     const member = this.#balancer.choose(work, this.#waiting.wantedCount, true);
-    if (member !== undefined) this.#send(work, member);
+    if (member !== undefined) this.#contexts.send(work, member);
     return member !== undefined;
   }
 
@@ -376,10 +367,7 @@ class Dispatcher {
   #onOneSession() {
     warnOfOneSession();
     this.#settings.max = 1;
-    // They may have been computed.
-    for (const name of ['all', 'connecting', 'shared']) {
-      Object.defineProperty(this.#limits, name, { value: 1, writable: true, enumerable: true });
-    }
+    limitToOne(this.#limits);
     this.lender.resize(1);
     this.onOptionsChanged();
   }

@@ -84,4 +84,11 @@ function warnOfOneSession() {
   );
 }
 
-module.exports = { OneSession, warnOfOneSession };
+/** @param {import('./connections').Limits} limits that may be computed */
+function limitToOne(limits) {
+  for (const name of ['all', 'connecting', 'shared']) {
+    Object.defineProperty(limits, name, { value: 1, writable: true, enumerable: true });
+  }
+}
+
+module.exports = { limitToOne, OneSession, warnOfOneSession };

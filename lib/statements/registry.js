@@ -65,8 +65,7 @@ const CALLS_NEXTVAL = /nextval|u&"/i;
  * @property {import('./known-functions').CatalogNames | undefined} names
  * @property {(text?: string) => void} onSchemaChange
  *
- * What a statement does to tables, according to its command tag: 'other' is a tag that is not one
- * of the five in EFFECTS. For 'read' the text counts, too: see onlyReads().
+ * What a statement does to tables, by its command tag: 'other' is none of those in EFFECTS. See onlyReads() for 'read'.
  * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
  */
 
@@ -357,8 +356,7 @@ class StatementRegistry {
   }
 
   /**
-   * DDL was committed, or may have been: everything is prepared anew at its next use, on every
-   * connection.
+   * DDL was committed, or may have been: everything is prepared anew at its next use, on every connection.
    * @param {string} [text] of the DDL, where it is known
    */
   renewAll(text) {
@@ -366,10 +364,7 @@ class StatementRegistry {
     this.catalog.onSchemaChange(text);
   }
 
-  /**
-   * What is prepared of this text is prepared anew, on every connection.
-   * @param {StatementInfo} info
-   */
+  /** @param {StatementInfo} info whose text is prepared anew, on every connection */
   renew(info) {
     info.epoch = ++this.#doubts;
   }
