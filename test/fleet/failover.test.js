@@ -4,6 +4,7 @@
 // the rows that are there. It prints the figures of docs/scaling.md.
 
 const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
 const { tracingChannel } = require('node:diagnostics_channel');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Pool } = require('../..');
@@ -18,26 +19,31 @@ const WARM_MILLIS = 700;
 const PROMOTE_AFTER_MILLIS = 1500;
 const AFTERWARDS_MILLIS = 1000;
 
+/** What a caller waits for an answer where a server may stand still. */
+const QUERY_MILLIS = 1000;
+
 describe('failover under load', function () {
   this.timeout(120_000);
+
+  it('after the primary stood still everybody was told the truth, and goes on', async () => {
+    const { primary, standby } = await startBoth();
+    try {
+      await runFrozen({ primary, standby });
+    } finally {
+      signalAll(primary.pid, 'SIGCONT');
+      await standby.stop();
+      await primary.stop();
+    }
+  });
 
   for (const [how, signal] of /** @type {const} */ ([
     ['a fast shutdown', 'SIGINT'],
     ['an immediate shutdown', 'SIGQUIT'],
   ])) {
     it(`after ${how} of the primary everybody was told the truth, and goes on`, async () => {
-      const primary = await startDatabase({
-        own: true,
-        listen: true,
-        settings: { synchronous_commit: 'on', log_min_messages: 'fatal' },
-      });
-      await ask(primary.config, TABLE);
-      const standby = await startStandby(primary, 'next');
+      const { primary, standby } = await startBoth();
       const attempts = countAttempts();
       try {
-        // What is told as done must be on both.
-        await ask(primary.config, "alter system set synchronous_standby_names = 'next'");
-        await ask(primary.config, 'select pg_reload_conf()');
         await run({ primary, standby, how, signal, attempts });
       } finally {
         attempts.stop();
@@ -47,6 +53,73 @@ describe('failover under load', function () {
     });
   }
 });
+
+async function startBoth() {
+  const primary = await startDatabase({
+    own: true,
+    listen: true,
+    settings: { synchronous_commit: 'on', log_min_messages: 'fatal' },
+  });
+  await ask(primary.config, TABLE);
+  const standby = await startStandby(primary, 'next');
+  // What is told as done must be on both.
+  await ask(primary.config, "alter system set synchronous_standby_names = 'next'");
+  await ask(primary.config, 'select pg_reload_conf()');
+  return { primary, standby };
+}
+
+/** @param {number} postmaster @param {NodeJS.Signals} signal for it and its backends */
+function signalAll(postmaster, signal) {
+  const children = execFileSync('pgrep', ['-P', String(postmaster)], { encoding: 'utf8' });
+  for (const pid of [postmaster, ...children.trim().split('\n').map(Number)]) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // A backend that has just ended.
+    }
+  }
+}
+
+/** The options of a pool for both servers. */
+function optionsOf({ primary, standby }) {
+  const servers = [primary, standby].map(({ config }) => config);
+  return {
+    host: servers.map(({ host }) => host).join(','),
+    port: servers.map(({ port }) => port).join(','),
+    user: primary.config.user,
+    database: primary.config.database,
+    target_session_attrs: 'read-write',
+    max: 4,
+  };
+}
+
+async function runFrozen({ primary, standby }) {
+  const pool = new Pool({
+    ...optionsOf({ primary, standby }),
+    connect_timeout: 2,
+    query_timeout: QUERY_MILLIS,
+  });
+  const writers = new Writers({ fails: pool }, WORKERS);
+  await delay(WARM_MILLIS);
+  signalAll(primary.pid, 'SIGSTOP');
+  const frozenAt = performance.now();
+  await delay(PROMOTE_AFTER_MILLIS);
+  await standby.promote();
+  const promotedAt = performance.now();
+  await until('the pool writes again', () =>
+    Number.isFinite(writers.firstDone('fails', frozenAt, promotedAt)),
+  );
+  await delay(AFTERWARDS_MILLIS);
+  await writers.stop();
+  await pool.end();
+  writers.assertTruth(await standby.ask(COUNTS));
+  const first = writers.firstDone('fails', frozenAt, promotedAt);
+  printLines([
+    `the primary frozen: promoted ${seconds(promotedAt - frozenAt)} after it`,
+    `writes again ${seconds(first - promotedAt)} after the promotion`,
+    writers.describe(),
+  ]);
+}
 
 /** Attempts to connect of this process, by the second of their start. */
 function countAttempts() {
@@ -68,15 +141,7 @@ function countAttempts() {
 }
 
 async function run({ primary, standby, how, signal, attempts }) {
-  const servers = [primary, standby].map(({ config }) => config);
-  const where = {
-    host: servers.map(({ host }) => host).join(','),
-    port: servers.map(({ port }) => port).join(','),
-    user: primary.config.user,
-    database: primary.config.database,
-    target_session_attrs: 'read-write',
-    max: 4,
-  };
+  const where = optionsOf({ primary, standby });
   /** The one tells its callers of the outage, the other one lets them wait. */
   const pools = {
     fails: new Pool(where),
