@@ -3,8 +3,8 @@
 // One database on three servers: a coordinator and two workers. Citus where PG_CONDUIT_CITUS names the bin folder of a
 // PostgreSQL that has it, else tables that are partitioned over foreign servers of postgres_fdw. Used by test/engines/.
 
-const pg = require('pg');
 const { startDatabase } = require('../../scripts/database');
+const { ask } = require('./standby');
 
 const { PG_CONDUIT_CITUS: CITUS } = process.env;
 const TABLES = { jobs: 'tenant int, id bigint, n int', counts: 'tenant int, n int' };
@@ -14,18 +14,6 @@ const CITUS_SETTINGS = {
   max_prepared_transactions: 200,
   wal_level: 'logical',
 };
-
-/** Asks a server past the driver. @param {any} config @param {string} text @param {unknown[]} [values] */
-async function ask(config, text, values) {
-  const client = new pg.Client(config);
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(text, values)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 /** @param {string | undefined} bin @param {Record<string, any>} options */
 async function startWith(bin, options) {
