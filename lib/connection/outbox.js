@@ -60,14 +60,14 @@ class Outbox {
     this.#load = connection.load;
     const { catalog } = registry;
     const askSoon = () => this.#fences.askSoon();
+    const resume = () => this.sendHeld();
     this.#candidates = new SyncCandidates(connection, settings, catalog, askSoon);
     this.syncs = new SyncWriter(connection.id);
     this.asides = new Asides(connection, this.syncs);
     this.#guard = new ReadGuard(connection, this.asides);
-    const resume = () => this.sendHeld();
     this.#fences = new Fences(connection, this.asides, catalog.locality, resume);
     this.profile = new SessionProfile(connection, this.asides, resume);
-    this.statements = new PreparedStatements(connection, this.syncs, settings, registry);
+    this.statements = new PreparedStatements(connection, this.syncs, settings, registry, resume);
     this.formats = new SessionFormats(
       connection,
       this.statements.cache,
@@ -108,6 +108,7 @@ class Outbox {
       this.#isBlocked ||
       this.#solo !== undefined ||
       this.#guard.isOpen ||
+      this.statements.isAsking ||
       (work.runsSolo && (this.#load.sent > 0 || this.#mustLearn(work))) ||
       this.#fences.mustWait(work) ||
       this.#connection.state !== 'ready' ||
@@ -237,7 +238,7 @@ class Outbox {
 
   get #canSend() {
     const { state } = this.#connection;
-    if (this.#isBlocked || this.#solo !== undefined) return false;
+    if (this.#isBlocked || this.#solo !== undefined || this.statements.isAsking) return false;
     return state === 'ready' || state === 'ending';
   }
 

@@ -64,8 +64,9 @@ class PreparedStatements {
    * @param {import('./sync-groups').SyncWriter} syncs
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
+   * @param {() => void} resume sends what has waited while isAsking
    */
-  constructor(connection, syncs, settings, registry) {
+  constructor(connection, syncs, settings, registry, resume) {
     this.#connection = connection;
     this.#syncs = syncs;
     this.#settings = settings;
@@ -74,7 +75,13 @@ class PreparedStatements {
     this.#load = connection.load;
     this.#lost = new LostStatements(connection, settings);
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
-    this.#keeping = new StatementKeeping(connection, syncs, settings, () => this.cache.takeId());
+    const takeId = () => this.cache.takeId();
+    this.#keeping = new StatementKeeping(connection, syncs, settings, takeId, resume);
+  }
+
+  /** A question of the driver's own is on its way, to which a pooler may answer nothing if there is another. */
+  get isAsking() {
+    return this.#keeping.isInFlight;
   }
 
   /**

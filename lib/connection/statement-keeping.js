@@ -3,7 +3,8 @@
 // Whether a statement that was prepared is still there in the next transaction, which a pooler may run in another
 // session of the server. Until that is known, a statement of an earlier transaction is executed only where its query
 // would be sent again without it. Found out once for all of a pool or client, by the first who has a connection alone
-// and prepares one, in the same flush. Owned by prepared-statements.js.
+// and prepares one, as soon as nothing else is in flight there: PgBouncer 1.18 in statement mode may not answer two at a
+// time. Owned by prepared-statements.js.
 
 const { randomUUID } = require('node:crypto');
 const { afterDelivery } = require('../base');
@@ -33,15 +34,20 @@ class StatementKeeping {
   /** A question that waits until it can do no harm. @type {(() => void) | undefined} */
   #question = undefined;
   #isAsking = false;
+  /** A question was sent: nothing else is, until it is answered. */
+  isInFlight = false;
+  #resume;
 
   /**
    * @param {Connection} connection
    * @param {import('./sync-groups').SyncWriter} syncs
    * @param {import('../options').Settings} settings
    * @param {() => number} takeId of a statement
+   * @param {() => void} resume sends what has waited for an answer
    */
-  constructor(connection, syncs, settings, takeId) {
+  constructor(connection, syncs, settings, takeId, resume) {
     this.#connection = connection;
+    this.#resume = resume;
     this.#syncs = syncs;
     this.#settings = settings;
     this.#takeId = takeId;
@@ -85,7 +91,7 @@ class StatementKeeping {
   #want() {
     if (this.#settings.keeping !== 'unknown' || this.#isAsking) return;
     this.#isAsking = true;
-    this.#ask(() => this.#askProcess(), this.#settings.maxInFlight > 1);
+    this.#question = () => this.#askProcess();
   }
 
   /** A Sync has come. */
@@ -93,20 +99,7 @@ class StatementKeeping {
     if (this.#question !== undefined) afterDelivery(() => this.#askIfQuiet());
   }
 
-  /**
-   * Not in a transaction of a caller's: an error would abort that.
-   * @param {() => void} question
-   * @param {boolean} mayBeNow behind what is in flight: some send one query at a time because their pooler cannot take
-   *   more
-   */
-  #ask(question, mayBeNow) {
-    const { isShared, session } = this.#connection;
-    const isOutside =
-      isShared || !session.hasTouchedTransaction || session.transactionStatus === IDLE;
-    if (mayBeNow && isOutside) question();
-    else this.#question = question;
-  }
-
+  /** Not in a transaction of a caller's: an error would abort that. */
   #askIfQuiet() {
     const question = this.#question;
     const { session, inFlight, state } = this.#connection;
@@ -126,7 +119,7 @@ class StatementKeeping {
       () => {
         if (found === undefined) this.#isAsking = false;
         else if (found === this.#connection.processID) this.#learn('direct');
-        else if (this.#connection.state === 'ready') this.#ask(() => this.#askName(), false);
+        else if (this.#connection.state === 'ready') this.#question = () => this.#askName();
         this.synced();
       },
     );
@@ -165,7 +158,13 @@ class StatementKeeping {
    */
   #send(text, onRow, onAnswered, isPrepared = false) {
     const { id } = this.#connection;
-    const slot = takeSlot(new Housekeeping(this.#connection, text, onAnswered, onRow));
+    this.isInFlight = true;
+    const answered = () => {
+      this.isInFlight = false;
+      onAnswered();
+      this.#resume();
+    };
+    const slot = takeSlot(new Housekeeping(this.#connection, text, answered, onRow));
     if (isPrepared) {
       const statement = this.#takeId();
       ticks.writeParse(id, slot, statement, text);
