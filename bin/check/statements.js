@@ -4,13 +4,11 @@
 // it was prepared on. What is prepared for that is closed again.
 
 const { randomUUID } = require('node:crypto');
-const { StepTimeout } = require('./limit');
 
 /** @typedef {import('./index').Context} Context */
 
-/** Attempts to have a statement executed elsewhere than it was prepared. */
+/** Attempts to find the session that has it. */
 const ROUNDS = 8;
-const LOST = 'PG_CONDUIT_POOLER';
 const PGBOUNCER_NAME = /^PGBOUNCER_\d+$/;
 
 /** @param {Context} context */
@@ -45,62 +43,37 @@ async function checkStatements(context) {
  * @param {Context} context
  * @returns {Promise<'kept' | 'managed' | 'lost' | 'unknown'>}
  */
-async function tryStatements({ facts, sessions, warnings }) {
+async function tryStatements({ facts, sessions }) {
   const { mode } = facts.pooler;
-  const name = `pg_conduit_check_${randomUUID()}`;
+  const mark = randomUUID();
   const isLent = mode === 'transaction' || mode === 'statement';
   // It may be the only one.
   if (!isLent) await sessions.closeMain();
   const client = await sessions.open({ prepare: true });
-  const execute = async () => {
-    const query = { name, text: 'select pg_backend_pid() as pid, $1::int as i', values: [1] };
-    const { rows } = await sessions.query(client, query);
-    return rows[0].pid;
-  };
   /** @type {any} */
   let other;
   try {
-    const home = await execute();
-    await execute();
-    if (!isLent) return 'kept';
-    const isNamed = await hasPoolerNames(sessions, client);
-    other = await sessions.open();
-    for (let round = 0; round < ROUNDS; ++round) {
-      // In statement mode nothing can be held, and what is slow does as well.
-      const held = mode === 'statement' ? undefined : await hold(sessions, other);
-      const slow = mode === 'statement' ? sessions.ask(other, 'select pg_sleep(0.1)') : undefined;
-      const at = await execute().catch((error) => {
-        if (error instanceof StepTimeout) return undefined;
-        throw error;
-      });
-      await slow;
-      // All that it has is held.
-      if (at === undefined) break;
-      const isLost = await wasLost(sessions, client, warnings);
-      if (isLost) await forget(sessions, client, other, name, held === home);
-      if (held !== undefined) await sessions.ask(other, 'rollback');
-      if (isLost) return 'lost';
-      if (at !== home) return 'managed';
+    // A statement that looks for itself, and so for the name that it has on the server.
+    const query = {
+      name: `pg_conduit_check_${mark}`,
+      text: `select name from pg_prepared_statements where strpos(statement, '${mark}') > 0`,
+    };
+    const { rows } = await sessions.query(client, query);
+    if (!isLent) {
+      await sessions.query(client, query);
+      return 'kept';
     }
-    return isNamed ? 'managed' : 'unknown';
+    if (rows.length === 0) return 'unknown';
+    const [{ name }] = rows;
+    if (PGBOUNCER_NAME.test(name)) return 'managed';
+    // The pooler passes it on as it is, and so does not know it. It stays in a session that is somebody's.
+    other = await sessions.open();
+    await forget(sessions, client, other, name);
+    return 'lost';
   } finally {
     await sessions.close(client);
     if (other !== undefined) await sessions.close(other);
   }
-}
-
-/** @param {import('./sessions').Sessions} sessions @param {any} other @returns {Promise<number>} the process of its session */
-async function hold(sessions, other) {
-  await sessions.ask(other, 'begin');
-  const [{ pid }] = await sessions.ask(other, 'select pg_backend_pid() as pid');
-  return pid;
-}
-
-/** The driver finds that out by itself, and says so. @param {import('./sessions').Sessions} sessions @param {any} client @param {any[]} warnings */
-async function wasLost(sessions, client, warnings) {
-  await sessions.ask(client, 'select 1');
-  await sessions.ask(client, 'select 1');
-  return warnings.some(({ code }) => code === LOST);
 }
 
 /**
@@ -108,32 +81,20 @@ async function wasLost(sessions, client, warnings) {
  * @param {any} client
  * @param {any} other
  * @param {string} name
- * @param {boolean} isHeld by the other one: the session where it was prepared
  */
-async function forget(sessions, client, other, name, isHeld) {
+async function forget(sessions, client, other, name) {
   const text = `deallocate "${name}"`;
   for (let round = 0; round < ROUNDS; ++round) {
     // While the one is busy, the other one gets another session.
-    const busy = isHeld ? undefined : sessions.ask(client, 'select pg_sleep(0.02)');
+    const busy = sessions.ask(round % 2 === 0 ? client : other, 'select pg_sleep(0.02)');
     try {
       await sessions.ask(round % 2 === 0 ? other : client, text);
       return;
     } catch {
-      // The pooler has closed it, or it was another session.
-      if (isHeld) return;
+      // It was another session.
     } finally {
-      await busy?.catch(() => {});
+      await busy.catch(() => {});
     }
-  }
-}
-
-/** @param {import('./sessions').Sessions} sessions @param {any} client */
-async function hasPoolerNames(sessions, client) {
-  try {
-    const rows = await sessions.ask(client, 'select name from pg_prepared_statements');
-    return rows.some(({ name }) => PGBOUNCER_NAME.test(name));
-  } catch {
-    return false;
   }
 }
 

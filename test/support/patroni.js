@@ -302,6 +302,8 @@ function configure({ name, config: { port }, apiPort, data }, directory, etcdPor
       dcs: {
         ...PATIENCE,
         synchronous_mode: true,
+        // Else a leader that has no standby left takes writes that nobody else has.
+        synchronous_mode_strict: true,
         postgresql: { use_pg_rewind: false, parameters: { max_connections: 100 } },
       },
       initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'no-sync'],
