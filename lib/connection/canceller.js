@@ -48,7 +48,8 @@ class Canceller {
       return this.#current.asked;
     }
     const { state, load } = this.#connection;
-    if (state === 'closed' || load.sent === 0) return Promise.resolve();
+    if (state === 'closed') return Promise.resolve();
+    if (load.sent === 0) return this.#cancelHeld(target, reason);
     const cancellation = new Cancellation(this.#connection, this.#outbox, target, reason);
     this.#current = cancellation;
     // What is in the tick buffer must reach the server before the signal does.
@@ -58,6 +59,17 @@ class Canceller {
       this.#current = undefined;
     });
     return cancellation.asked;
+  }
+
+  /**
+   * What waits for an answer to the driver's own questions is sent first: to its caller it runs already.
+   * @param {import('../query').Query | import('../query').Batch} [target]
+   * @param {import('../base').QueryAbortedError} [reason]
+   */
+  async #cancelHeld(target, reason) {
+    if (!this.#outbox.isHolding || this.#connection.state !== 'ready') return;
+    await this.#connection.load.whenUnheld();
+    await this.cancel(target, reason);
   }
 
   /** Sends a cancel request; onCancelled() follows. */

@@ -25,6 +25,8 @@ class Handshake {
   #beganAt = performance.now();
   /** @type {Addresses | undefined} */
   #addresses = undefined;
+  /** Counts addresses that were begun or have failed. */
+  #attempts = 0;
   /** Of the address that is being tried. @type {TimeLimit | undefined} */
   #limit = undefined;
   /** For a socket that is not libpq's own. @type {SocketPump | undefined} */
@@ -83,7 +85,10 @@ class Handshake {
     const addresses = /** @type {Addresses} */ (this.#addresses);
     const millis = this.#shareOf(addresses.leftCount, addresses.count);
     const conninfo = /** @type {Record<string, string>} */ (addresses.next());
-    if (millis > 0) this.#limit = new TimeLimit(millis, () => this.#onSilent());
+    const attempt = ++this.#attempts;
+    // What has come in the same turn as the end of the limit is delivered first, or it would count for the next attempt.
+    const onOver = () => setTimeout(() => attempt === this.#attempts && this.#onSilent(), 0);
+    if (millis > 0) this.#limit = new TimeLimit(millis, onOver);
     const { tls, scramMaxIterations } = this.#settings;
     const files = this.pump === undefined ? tls.files : {};
     this.#native.connect(
@@ -110,6 +115,7 @@ class Handshake {
   }
 
   #onSilent() {
+    if (this.#isOver) return;
     const addresses = /** @type {Addresses} */ (this.#addresses);
     // Gives up this attempt; there is no answer that could come any more.
     this.#native.close();
@@ -124,6 +130,7 @@ class Handshake {
   /** @param {string} reason libpq's, why the address that is being tried has failed */
   onConnectFailed(reason) {
     if (this.#isOver) return;
+    ++this.#attempts;
     this.#limit?.cancel();
     const addresses = this.#addresses;
     if (addresses?.failed(reason)) afterDelivery(() => this.#tryNext());

@@ -49,6 +49,8 @@ class ConnectionLoad {
   #heldMillis = 0;
   /** @type {(() => void)[]} */
   #idleWaiters = [];
+  /** @type {(() => void)[]} */
+  #unheldWaiters = [];
 
   /** @param {Query} query that is being submitted */
   add(query) {
@@ -104,6 +106,15 @@ class ConnectionLoad {
   unhold(work) {
     this.#held -= countOf(work);
     this.#heldMillis = this.#held === 0 ? 0 : this.#heldMillis - work.expectedMillis;
+    if (this.#unheldWaiters.length === 0) return;
+    for (const resolve of this.#unheldWaiters.splice(0)) resolve();
+  }
+
+  /** @returns {Promise<void>} resolves when something that is held back is sent, or given up */
+  whenUnheld() {
+    return new Promise((resolve) => {
+      this.#unheldWaiters.push(resolve);
+    });
   }
 
   /** What those cost whose statements were seen before. */

@@ -561,6 +561,25 @@ describe('Aborting a query', function () {
       );
     });
 
+    it("hits a query that still waits for an answer to the driver's own question", async () => {
+      const proxy = await Proxy.open();
+      try {
+        const client = await newClient(proxy.options());
+        await client.query({ name: 'prepared', text: 'select $1::int', values: [1] });
+        // Whether statements stay in the session is being asked now (statement-keeping.js).
+        await turn();
+        proxy.hold();
+        const running = errorOf(client.query('select pg_sleep(60)'));
+        const cancelled = client.cancel();
+        await turn();
+        proxy.release();
+        await cancelled;
+        assert.equal((await running).code, '57014');
+      } finally {
+        await proxy.close();
+      }
+    });
+
     it('hits the running query while others of its pipeline continue', async () => {
       const client = await newClient();
       const running = errorOf(client.query('select pg_sleep(60)'));

@@ -246,10 +246,14 @@ describe('Pool', function () {
       });
       afterEach(() => mock.restoreAll());
 
-      /** @param {Record<string, any>} given @param {number} count */
-      async function ask(given, count) {
+      /**
+       * @param {Record<string, any>} given @param {number} count
+       * @param {Record<string, any>} [changed] options that hold when the connections are open
+       */
+      async function ask(given, count, changed) {
         const pool = newPool({ max: 2, ...given });
         await warm(pool, pool.options.max);
+        Object.assign(pool.options, changed);
         const queries = Array.from({ length: count }, (_, i) => pool.query(SHORT, [i]));
         return { pool, queries, waiting: pool.waitingCount };
       }
@@ -275,7 +279,7 @@ describe('Pool', function () {
       });
 
       it('are sent what has waited for connectionTimeoutMillis, rather than that it is rejected', async () => {
-        const { queries, waiting } = await ask({ connectionTimeoutMillis: 50 }, 100);
+        const { queries, waiting } = await ask({}, 100, { connectionTimeoutMillis: 50 });
         assert.equal(waiting, 98);
         await Promise.all(queries);
       });
