@@ -6,34 +6,44 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const TESTS = path.join(__dirname, '..');
-/** They have commands of their own. */
-const OTHER_FOLDERS = ['compat', 'consumers', 'engines', 'fleet', 'install', 'long', 'types'];
+/** They have commands of their own. `npm run test:long` has those of the tools: what is not the driver. */
+const OTHER_FOLDERS = [
+  'compat',
+  'consumers',
+  'engines',
+  'fleet',
+  'install',
+  'long',
+  'tools',
+  'types',
+];
 /** Those that take longest begin first: begun last they would run when all others have ended. */
 const LONGEST = [
   'connection/own-statements',
   'client/lifecycle',
   'replication/subscribe-faults',
-  'project/live-page',
-  'project/bench',
-  'oracle/oracle',
-  'faults/server-faults',
-  'project/database',
-  'connection/cancel',
-  'connection/migrations',
   'project/documentation',
+  'connection/migrations',
   'pool/retirement',
-  'pool/refused',
-  'project/bench-network',
-  'client/leaks',
-  'faults/network-faults',
+  'connection/sync-groups',
+  'connection/cancel',
   'query/outcome',
-  'faults/event-loop',
-  'replication/subscribe-tables',
   'project/examples',
+  'client/leaks',
   'connection/tls-files',
+  'connection/role-settings',
+  'faults/server-faults',
+  'faults/network-cuts',
+  'client/user-code',
   'project/published',
-  'replication/subscribe',
-  'project/bench-report',
+  'faults/network-faults',
+  'oracle/oracle',
+  'pool/refused',
+  'connection/slow-reader',
+  'client/shared-connections',
+  'copy/rows',
+  'project/check',
+  'faults/cut-dialogues',
   'pool/dispatch',
 ].map((name) => path.join(TESTS, `${name}.test.js`));
 

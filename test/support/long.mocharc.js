@@ -1,15 +1,21 @@
 'use strict';
 
-// What is slow by nature and has a short form in `npm test`, as CI runs it: `npm run test:long`.
+// What is slow by nature and has a short form in `npm test`, and what tests the project's tools, as CI runs it:
+// `npm run test:long`.
 
 process.env.PG_CONDUIT_TESTS = 'long';
 
 const SPECS = [
-  'project/experiments',
+  'tools/experiments',
+  'tools/live-page',
+  'tools/database',
+  'tools/start',
+  'tools/bench-report',
+  'tools/live-server',
   'connection/own-statements',
   'connection/catalog',
-  'project/bench',
-  'project/bench-network',
+  'tools/bench',
+  'tools/bench-network',
   'project/published',
   'client/leaks',
   'client/lifecycle',

@@ -1,8 +1,8 @@
 'use strict';
 
 // `npm run bench:experiments`, as a process of its own on the run's server, so small that its figures mean nothing: that
-// every arm of every experiment runs and is answered right, and that the page has all of it. `npm test` runs one of the
-// experiments, `npm run test:long` all.
+// every arm of every experiment runs and is answered right, and that the page has all of it. `npm run test:long` runs all
+// of them; this file alone runs one.
 
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
