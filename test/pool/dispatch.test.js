@@ -12,6 +12,7 @@ const { Pool, StatementRefusedError } = require('../..');
 const { ConnectionLoad } = require('../../lib/connection/load');
 const { blockThread } = require('../support/blocked');
 const { newClient } = require('../support/connect');
+const { TINY_MILLIS, useCosts } = require('../support/costs');
 const { until } = require('../support/outside');
 const {
   BLOCKABLE,
@@ -234,17 +235,8 @@ describe('Pool', function () {
     describe('behind which there is enough work already', () => {
       const SHORT = 'select pg_sleep(0.003), $1::int as i';
 
-      // What it costs is not left to a machine that may be busy.
-      beforeEach(() => {
-        const { add } = ConnectionLoad.prototype;
-        mock.method(ConnectionLoad.prototype, 'isOverdue', () => false);
-        mock.method(ConnectionLoad.prototype, 'add', function addShort(query) {
-          query.info.averageMillis = query.text === SHORT ? 3 : 0.01;
-          this.roundTripMillis = 0.1;
-          add.call(this, query);
-        });
-      });
-      afterEach(() => mock.restoreAll());
+      useCosts((text) => (text === SHORT ? 3 : TINY_MILLIS));
+      beforeEach(() => mock.method(ConnectionLoad.prototype, 'isOverdue', () => false));
 
       /**
        * @param {Record<string, any>} given @param {number} count

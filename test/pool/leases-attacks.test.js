@@ -5,6 +5,7 @@
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
+const { useCosts } = require('../support/costs');
 const { errorOf } = require('../support/outcomes');
 const { until } = require('../support/outside');
 const { ONE, PID, floatingPool, newPool, poolError, teach, usePools } = require('../support/pools');
@@ -204,6 +205,7 @@ describe('A borrowed client that shares connections', function () {
   });
 
   describe('whose read is sent behind one that waits for a lock', () => {
+    useCosts();
     const LOCKED = 'select i from conduit_test.notes';
     const FREE = 'select i from conduit_test.others';
 
