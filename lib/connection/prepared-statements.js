@@ -103,6 +103,8 @@ class PreparedStatements {
     // A caller who gives a name has asked for it, as with `pg`.
     if (info.namesMoment && query.name === undefined) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
+    // Its Parse is refused with 25P02, as with `pg`. A Bind alone may be refused for its values: they are checked first.
+    if (query.name === undefined && this.#connection.session.hasFailedTransaction) return undefined;
     if (!this.#keeping.mayPrepare(query)) return undefined;
     const key = this.#connection.profile.keyOf(query.text);
     const known = this.cache.find(key);

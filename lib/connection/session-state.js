@@ -3,9 +3,10 @@
 // What is known of the server's session: whether it is in a transaction, and whether a statement may
 // have left something behind in it. Each Connection has a SessionState.
 
-/** PQTRANS_IDLE and PQTRANS_INTRANS */
+/** PQTRANS_IDLE, PQTRANS_INTRANS and PQTRANS_INERROR */
 const IDLE = 0;
 const IN_TRANSACTION = 2;
+const FAILED_TRANSACTION = 3;
 const NOT_KNOWN = -1;
 
 class SessionState {
@@ -42,6 +43,11 @@ class SessionState {
    */
   get transactionStatus() {
     return this.#transactionStatus;
+  }
+
+  /** Whether it is known that the transaction has failed: the server executes nothing but its end. */
+  get hasFailedTransaction() {
+    return this.#transactionStatus === FAILED_TRANSACTION;
   }
 
   /** Whether a transaction is open as far as its caller knows, since nothing but its BEGIN is in flight. */

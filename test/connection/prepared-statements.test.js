@@ -6,7 +6,7 @@
 const assert = require('node:assert/strict');
 const { ParameterError } = require('../..');
 const { countPrepared, endAll, newClient, newPool, resetSchema } = require('../support/connect');
-const { withPg } = require('../support/like-pg');
+const { EXECUTIONS, withPg } = require('../support/like-pg');
 const { errorOf } = require('../support/outcomes');
 
 describe('Client', () => {
@@ -231,6 +231,27 @@ describe('Client', () => {
         await client.query('select $1::int as today', [1]);
       }
       assert.equal(await countPrepared(client), 2);
+    });
+
+    it('are not executed in a transaction that has failed: its errors are those of pg', async () => {
+      const SUM = 'select $1::int + $2::int as s';
+      const client = await newClient();
+      await withPg(async (reference) => {
+        const seen = [];
+        for (const one of [client, reference]) {
+          for (let n = 0; n < EXECUTIONS; ++n) await one.query(SUM, [n, 1]);
+          await one.query('begin');
+          const codes = [];
+          for (const values of [[1], [1], ['a', 1], [1, 2]]) {
+            codes.push((await errorOf(one.query(SUM, values))).code);
+          }
+          await one.query('rollback');
+          codes.push((await one.query(SUM, [1, 2])).rows[0].s);
+          seen.push(codes);
+        }
+        assert.deepEqual(seen[0], ['08P01', '25P02', '25P02', '25P02', 3]);
+        assert.deepEqual(seen[0], seen[1]);
+      });
     });
 
     it('are not made with prepare: false, for a client or a query', async () => {
