@@ -1774,11 +1774,15 @@ export type TransactionErrorCode =
   /** The transaction was rolled back because a statement failed; see `cause`. */
   | 'ERR_PG_CONDUIT_TRANSACTION_ABORTED'
   /** The transaction has ended and accepts no statements. */
-  | 'ERR_PG_CONDUIT_TRANSACTION_ENDED';
+  | 'ERR_PG_CONDUIT_TRANSACTION_ENDED'
+  /** The server has committed, but no synchronous standby has confirmed it; see `cause`. */
+  | 'ERR_PG_CONDUIT_NOT_REPLICATED';
 
 /**
  * A transaction was rolled back although its function did not throw, or it has ended. `outcome` is
- * `'not-run'`, unless BEGIN itself failed.
+ * `'not-run'`, unless BEGIN itself failed. Or it is committed, also that of a single statement, but
+ * not confirmed by a synchronous standby, since the wait for it was cancelled: `outcome` is
+ * `'unknown'` (PostgreSQL documentation, "Synchronous Replication").
  */
 export class TransactionError extends ConduitError {
   code: TransactionErrorCode;

@@ -95,7 +95,8 @@ class QueryAbortedError extends ConduitError {}
 /**
  * A transaction was rolled back although its function did not throw
  * (`ERR_PG_CONDUIT_TRANSACTION_ABORTED`, `cause` the error of the statement that failed), or it has
- * ended and accepts nothing more (`ERR_PG_CONDUIT_TRANSACTION_ENDED`).
+ * ended and accepts nothing more (`ERR_PG_CONDUIT_TRANSACTION_ENDED`), or no synchronous standby has
+ * confirmed its commit (`ERR_PG_CONDUIT_NOT_REPLICATED`).
  */
 class TransactionError extends ConduitError {}
 

@@ -4,7 +4,7 @@
 // certainly did not run. Owned by connection.js. What gets no answer because the connection ends is
 // settled by lifecycle.js.
 
-const { afterDelivery, callApart, ConnectionError, DatabaseError } = require('../base');
+const { afterDelivery, callApart, ConnectionError, copyError, DatabaseError } = require('../base');
 const { outcome } = require('../query');
 const { countRows } = require('../rows');
 const { Doubts } = require('./doubts');
@@ -15,6 +15,7 @@ const {
   openTransactionError,
   poisonedError,
 } = require('./errors');
+const { Unreplicated } = require('./unreplicated');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -34,6 +35,7 @@ class Answers {
    * @type {(() => Error) | undefined}
    */
   poison = undefined;
+  unreplicated = new Unreplicated();
   #connection;
   #outbox;
   #owner;
@@ -59,6 +61,8 @@ class Answers {
    * @param {number} now performance.now()
    */
   onSync(query, transactionStatus, costMillis, now) {
+    const unreplicated = this.unreplicated.take();
+    query.error ??= unreplicated;
     this.#connection.session.querySynced(transactionStatus, 1);
     this.#connection.load.headSince = now;
     if (this.poison !== undefined) {
@@ -114,6 +118,7 @@ class Answers {
    */
   onGroupSync(group, transactionStatus, costMillis, now) {
     const { members } = group;
+    const unreplicated = this.unreplicated.take();
     this.#connection.session.querySynced(transactionStatus, members.length);
     this.#connection.load.headSince = now;
     for (const query of members) {
@@ -132,12 +137,19 @@ class Answers {
     } else if (group.isUndone) {
       this.#onUndone(group, transactionStatus);
     } else {
+      const [{ batch }] = members;
+      if (batch !== undefined && unreplicated !== undefined) {
+        batch.reject(
+          this.#connection.canceller.current?.explain(batch, unreplicated) ?? unreplicated,
+        );
+      }
       for (const query of members) {
         // The server skipped it, but reported no error of another member.
         if (query.wasSkipped) query.error ??= lostError(false, 'no answer', undefined, 'unknown');
+        query.error ??= unreplicated && copyError(unreplicated);
         this.#settle(query, transactionStatus);
       }
-      members[0].batch?.finish();
+      batch?.finish();
       this.#connection.afterSettling();
     }
   }

@@ -6,6 +6,7 @@
 // (PostgreSQL documentation, "Canceling Requests in Progress"). Made by canceller.js.
 
 const { ConnectionError, Deferred, TimeLimit } = require('../base');
+const { isUnreplicated } = require('./unreplicated');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -187,8 +188,9 @@ class Cancellation {
    */
   explain(work, error) {
     const reason = this.#reason;
-    const isCancelled = /** @type {any} */ (error)?.code === QUERY_CANCELED;
-    if (work !== this.#target || reason === undefined || !isCancelled) return error;
+    if (work !== this.#target || reason === undefined) return error;
+    if (isUnreplicated(error)) reason.outcome = 'unknown';
+    else if (/** @type {any} */ (error)?.code !== QUERY_CANCELED) return error;
     reason.cause ??= error;
     return reason;
   }

@@ -68,6 +68,7 @@ class NativeEvents {
 
   /** @param {Readonly<Record<string, string>>} fields */
   onNotice(fields) {
+    this.#connection.answers.unreplicated.note(fields);
     if (isFatal(fields)) this.#lifecycle.endReason.lastFatal = new DatabaseError(fields);
     else this.#owner.onNotice(fields);
   }
