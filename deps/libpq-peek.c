@@ -1,16 +1,25 @@
 /*
  * What libpq knows and does not tell: while COPY data are being sent it leaves an
- * error of the server's unread until their end. Compiled into the bundled libpq;
- * src/capabilities.h declares it, and does without it for a system libpq.
+ * error of the server's unread until their end; and it reads a notice at once, also
+ * one that stands behind a Sync which nobody has fetched yet. Compiled into the
+ * bundled libpq; src/capabilities.h declares it, and does without it for a system
+ * libpq.
  */
 #include "postgres_fe.h"
 
 #include "libpq-int.h"
 
 int pg_conduit_error_waits(const PGconn *conn);
+int pg_conduit_sync_waits(const PGconn *conn);
 
 /* To be called after PQconsumeInput: parsing stops at a message that must wait. */
 int pg_conduit_error_waits(const PGconn *conn) {
   return conn->asyncStatus == PGASYNC_COPY_IN && conn->inStart < conn->inEnd &&
          conn->inBuffer[conn->inStart] == PqMsg_ErrorResponse;
+}
+
+/* To be called by a notice receiver: then the notice is about what follows the Sync. */
+int pg_conduit_sync_waits(const PGconn *conn) {
+  return conn->asyncStatus == PGASYNC_READY && conn->result != NULL &&
+         conn->result->resultStatus == PGRES_PIPELINE_SYNC;
 }

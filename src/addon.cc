@@ -119,6 +119,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("openSocket", Napi::Function::New(env, JS_OpenSocket));
   exports.Set("libpqVersion", Napi::Number::New(env, PQlibVersion()));
   exports.Set("seesCopyErrors", Napi::Boolean::New(env, kSeesCopyErrors));
+  exports.Set("placesNotices", Napi::Boolean::New(env, kPlacesNotices));
   exports.Set("Connection", Connection::Define(env));
   return exports;
 }

@@ -8,6 +8,7 @@
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
 // deps/libpq-peek.c
 extern "C" int pg_conduit_error_waits(const PGconn* connection);
+extern "C" int pg_conduit_sync_waits(const PGconn* connection);
 // deps/libpq-scram.c
 extern "C" void pg_conduit_limit_scram(int iterations);
 // deps/libpq-tls.c
@@ -73,6 +74,19 @@ inline constexpr bool kSeesCopyErrors = false;
 inline bool ErrorWaits([[maybe_unused]] const PGconn* connection) {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   return pg_conduit_error_waits(connection) != 0;
+#else
+  return false;
+#endif
+}
+
+// SyncWaits(): see kSeesCopyErrors.
+inline constexpr bool kPlacesNotices = kSeesCopyErrors;
+
+// Whether the notice that is being received stands behind a Sync that was not fetched yet: libpq
+// reads notices ahead. Without kPlacesNotices that is not known.
+inline bool SyncWaits([[maybe_unused]] const PGconn* connection) {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  return pg_conduit_sync_waits(connection) != 0;
 #else
   return false;
 #endif

@@ -131,7 +131,7 @@ void Connector::ReceiveNotice(void* connector, const PGresult* result) {
     self->has_unasked_ = true;
     return;
   }
-  self->context_.delivery->PushWithText(Event::kNotice, self->id_);
+  self->context_.delivery->PushWithText(Event::kNotice, self->id_, kNoSlot);
   PushErrorFields(result, self->context_.delivery);
 }
 

@@ -62,9 +62,6 @@ struct ParamArrays {
 constexpr char kMismatch[] = "the server's answers do not match what was sent";
 constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody asked for";
 
-// The slot of a Sync that no query waits for.
-constexpr int32_t kNoSlot = -1;
-
 inline bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
 
 class Pipeline final : public SocketWatcher::Owner {
@@ -179,6 +176,8 @@ class Pipeline final : public SocketWatcher::Owner {
   // Whether OpenSSL has bytes that the socket does not announce again.
   bool HoldsUnread() const;
   bool Watch();
+  // That the server answers as it sends the notice that is being received.
+  int32_t SlotOfNotice() const;
   static void ReceiveNotice(void* pipeline, const PGresult* result);
 
   PipelineContext context_;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "capabilities.h"
 #include "command_tag.h"
 #include "pg_error.h"
 #include "pipeline.h"
@@ -146,13 +147,18 @@ void Pipeline::TakeNotifications() {
   }
 }
 
+int32_t Pipeline::SlotOfNotice() const {
+  const size_t place = SyncWaits(conn_.get()) ? 1 : 0;
+  return place < fifo_.size() ? fifo_[place].slot : kNoSlot;
+}
+
 void Pipeline::ReceiveNotice(void* pipeline, const PGresult* result) {
   auto* self = static_cast<Pipeline*>(pipeline);
   if (IsUnaskedAnswer(result)) {
     self->has_unasked_ = true;
     return;
   }
-  self->context_.delivery->PushWithText(Event::kNotice, self->id_);
+  self->context_.delivery->PushWithText(Event::kNotice, self->id_, self->SlotOfNotice());
   PushErrorFields(result, self->context_.delivery);
 }
 

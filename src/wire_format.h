@@ -51,6 +51,9 @@ enum ExecuteFlags : uint32_t {
 
 enum class Int8Mode : uint32_t { kString = 0, kNumber = 1, kBigInt = 2 };
 
+// The slot of what no query waits for.
+constexpr int32_t kNoSlot = -1;
+
 // --- Up: Int32 events, 8-byte cells, text chunks -----------------------------
 // A text is (offset, length) in UTF-16 units: offset >= 0 points into the
 // chunk's ASCII string, ~offset into its wide string.
@@ -70,7 +73,7 @@ enum class Event : int32_t {
   kConnected = 13,      // connection, process id, server version
   kConnectFailed = 14,  // connection, message text
   kLost = 15,           // connection, message text, slot count, slots
-  kNotice = 16,         // connection, field count, then (code, text) per field
+  kNotice = 16,         // connection, slot, field count, then (code, text) per field
   kNotification = 17,   // connection, process id, channel text, payload text
   kParsed = 18,         // slot
   kRoundTrip = 19,      // connection, us: a new shortest round trip

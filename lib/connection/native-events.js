@@ -66,11 +66,14 @@ class NativeEvents {
     this.#connection.canceller.onCancelled(isTaken);
   }
 
-  /** @param {Readonly<Record<string, string>>} fields */
-  onNotice(fields) {
+  /**
+   * @param {Readonly<Record<string, string>>} fields
+   * @param {import('../native').SlotEntry} [entry] that the server was answering
+   */
+  onNotice(fields, entry) {
     this.#connection.answers.unreplicated.note(fields);
     if (isFatal(fields)) this.#lifecycle.endReason.lastFatal = new DatabaseError(fields);
-    else this.#owner.onNotice(fields);
+    else if (entry?.noticed(fields) !== true) this.#owner.onNotice(fields);
   }
 
   /** @param {number} processId @param {string} channel @param {string} payload */

@@ -55,6 +55,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {number} libpqVersion
  * @property {boolean} seesCopyErrors whether an error in the data of a COPY is known before the
  *   data end
+ * @property {boolean} placesNotices whether the addon tells for certain which slot a notice is about
  */
 
 const NEEDS = 'and needs a C++ compiler, make and Python 3';

@@ -207,8 +207,8 @@ function readEventsFrom(at, ints, firstCell, now, more) {
         at += lost(at);
         break;
       case event.notice:
-        findConnection(int32[at + 1])?.onNotice(readDiagnostics(at + 2));
-        at += 3 + 3 * int32[at + 2];
+        findConnection(int32[at + 1])?.onNotice(readDiagnostics(at + 3), slots[int32[at + 2]]);
+        at += 4 + 3 * int32[at + 3];
         break;
       case event.notification:
         findConnection(int32[at + 1])?.onNotification(
@@ -302,9 +302,8 @@ function eventInts(at) {
     case event.shape:
       return 3 + int32[at + 2] * shapeFieldInts;
     case event.error:
-      return 4 + 3 * int32[at + 3];
     case event.notice:
-      return 3 + 3 * int32[at + 2];
+      return 4 + 3 * int32[at + 3];
     case event.lost:
       return 5 + int32[at + 4];
     default:

@@ -15,7 +15,7 @@
  * @property {(millis: number) => void} onRoundTrip the shortest one so far
  * @property {(isTaken: boolean) => void} onCancelled whether the server has received the cancel
  *   request
- * @property {(fields: Diagnostics) => void} onNotice
+ * @property {(fields: Diagnostics, entry?: SlotEntry) => void} onNotice what the server is answering, if that is known
  * @property {(processId: number, channel: string, payload: string) => void} onNotification
  * @property {(message: string, entries: any[]) => void} onLost
  * @property {(cause: unknown, entries: any[]) => void} onFault an exception of the driver while it
@@ -60,6 +60,11 @@ class SlotEntry {
 
   /** ErrorResponse. @param {number} _phase of its messages @param {Diagnostics} _diagnostics */
   failed(_phase, _diagnostics) {}
+
+  /** NoticeResponse, as far as its place tells. @param {Diagnostics} _fields @returns {boolean} whether it is for nobody else */
+  noticed(_fields) {
+    return false;
+  }
 
   /** Not executed because of an error before it. @param {number} _phase */
   skipped(_phase) {}

@@ -27,6 +27,17 @@ class Float {
     });
   }
 
+  /**
+   * What the server says beside its answer is for who listens to the lease, and not for neighbours.
+   * @param {Query} query
+   * @param {import('../client').ClientEvents} events of the lease's client
+   */
+  hear(query, events) {
+    query.onNotice = (fields) => events.onNotice(fields);
+    // In a group it would not be known of which member it speaks.
+    query.syncGroup = 'off';
+  }
+
   /** Its caller waits no longer. A write that was sent may still be done: what the client sends next must not overtake it. */
   giveUp() {
     const { query } = this;

@@ -5,7 +5,7 @@
 
 const { afterDelivery, copyError } = require('../base');
 const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
-const { ticks } = require('../native');
+const { binding, ticks } = require('../native');
 const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
 const { KnownSettings } = require('./known-settings');
@@ -184,8 +184,8 @@ class Leases {
     const { isWrite } = info;
     if (info.effect === 'other' || (isWrite && this.#settings.multiplex !== 'all')) return false;
     if (info.isSeveral || !this.mayMultiplex) return false;
-    // What the server says beside the answer is for who listens here, not for neighbours.
-    if (face.listenerCount('notice') > 0 || face.listenerCount('notification') > 0) return false;
+    if (face.listenerCount('notification') > 0) return false;
+    if (face.listenerCount('notice') > 0 && !binding.placesNotices) return false;
     const { names } = this;
     if (names === undefined) return false;
     return isWrite ? this.#mayFloatWrite(info, names) : info.readsUnbound(names);

@@ -72,6 +72,8 @@ class Query extends Work {
   isRead = false;
   /** Its reader does not want the rest. */
   wasStopped = false;
+  /** Takes its notices, in the place of the connection. @type {((fields: Readonly<Record<string, string>>) => void) | undefined} */
+  onNotice = undefined;
   /** Whether it must not leave a transaction open. */
   endsTransaction = false;
   /** Whether it was a member of a Sync group that failed, and is sent again by itself. */
@@ -270,6 +272,13 @@ class Query extends Work {
     if (isFatal(diagnostics)) this.wasFatal = true;
     this.hasFailed = true;
     this.error ??= toDatabaseError(diagnostics, this);
+  }
+
+  /** @override @param {Readonly<Record<string, string>>} fields */
+  noticed(fields) {
+    if (this.onNotice === undefined || this.isSettled) return false;
+    this.onNotice(fields);
+    return true;
   }
 
   /** @override @param {number} skippedPhase */

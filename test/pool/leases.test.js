@@ -178,7 +178,7 @@ describe('A borrowed client that shares connections', function () {
     other.release();
   });
 
-  it('does not float where a stream, a batch, a signal or a listener for notices is', async () => {
+  it('does not float where a stream, a batch, a signal or a listener for notifications is', async () => {
     const pool = await open();
     const uses = {
       stream: async (client) => {
@@ -186,7 +186,7 @@ describe('A borrowed client that shares connections', function () {
       },
       batch: (client) => client.batch([{ text: READ, values: [1] }]),
       signal: (client) => client.query(READ, [1], { signal: new AbortController().signal }),
-      notice: (client) => client.on('notice', () => {}).query(READ, [1]),
+      notification: (client) => client.on('notification', () => {}).query(READ, [1]),
     };
     for (const [name, use] of Object.entries(uses)) {
       const client = await pool.connect();
