@@ -4,20 +4,13 @@
 // how long it takes, and what was learned about the schema. Limited in size. Each pool makes one,
 // and each client without a pool; cache.js has what one connection has prepared.
 
-const { classifyStatement } = require('./class');
-const {
-  callsKnownFunctionsOnly,
-  isSameInEachSession,
-  LAST_VALUE_FUNCTIONS,
-  mentions,
-  writesKnownRelationsOnly,
-} = require('./known-functions');
-const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
-const { readStatements } = require('./split');
-const { isTransactional } = require('./transactional');
+const { withoutLiterals } = require('./literals');
+const { Traits } = require('./traits');
 
 const MAX_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
+/** Statements without their literals, of which more is known. */
+const MAX_TRAITS = 1024;
 /** A program does not have more statements of its own; the others are assembled from values. */
 const MAX_UNTRIED = 256;
 /** Callers that are recorded in one tick: in a burst of new texts that would cost more than all the rest. */
@@ -28,36 +21,9 @@ const NEWEST = 0.25;
 /** How often a text is sent alone after it has failed in a group, which it may do again. */
 const USES_ALONE = 64;
 
-/**
- * What other queries in the same transaction would notice, or what would be merged with theirs
- * (equal notifications).
- */
-const IS_NOTICED = /\b(?:set_config|pg_notify)\b/i;
-
-const NAMES_FORMAT = /\b(?:datestyle|extra_float_digits)\b/i;
-const CHANGES_FLOATS = /\b(?:extra_float_digits|reset|discard|role|authorization)\b/i;
-const RESETS = /\b(?:reset|discard|default)\b/i;
-
 /** Literals that the server replaces by the time of the Parse, such as `date 'today'`. */
 const NAMES_MOMENT = /(?<![a-z_])(?:now|today|tomorrow|yesterday)(?!\w)(?!\s*\()/i;
 const HAS_LITERAL = /'|\$\w*\$/;
-
-/** In a statement that only reads, these words can occur only in names and literals. */
-const MAY_WRITE = /\b(?:insert|update|delete|merge|into|share)\b/i;
-
-/** What may begin a statement that writes rows. A SELECT that calls a function is a 'write', too. */
-const WRITES = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'WITH']);
-
-/** A SELECT that does nothing else but lock rows. */
-const LOCKS_ROWS = /\bfor\s+(?:(?:no\s+key\s+)?update|(?:key\s+)?share)\b/i;
-const MAKES_TABLE = /\binto\b/i;
-
-/** What begins a statement that, if it succeeds, has changed rows, or nothing. */
-const MUST_WRITE = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
-
-/** A name as U&"…" may be any of them. */
-const ASKS_SEQUENCES = new RegExp([...LAST_VALUE_FUNCTIONS, 'u&"'].join('|'), 'i');
-const CALLS_NEXTVAL = /nextval|u&"/i;
 
 /**
  * What the catalog of the database says about texts.
@@ -65,234 +31,129 @@ const CALLS_NEXTVAL = /nextval|u&"/i;
  * @property {import('./known-functions').CatalogNames | undefined} names
  * @property {(text?: string) => void} onSchemaChange
  *
- * What a statement does to tables, by its command tag: 'other' is none of those in EFFECTS. See onlyReads() for 'read'.
- * @typedef {'unknown' | 'read' | 'write' | 'other'} Effect
+ * @typedef {import('./known-functions').CatalogNames} CatalogNames
  */
 
-/** @type {Record<string, Effect>} */
-const EFFECTS = {
-  SELECT: 'read',
-  INSERT: 'write',
-  UPDATE: 'write',
-  DELETE: 'write',
-  MERGE: 'write',
-};
-
 class StatementInfo {
+  #traits;
   /** @type {boolean | undefined} */
-  #hasOpenColumns = undefined;
-  /** @type {Effect} */
-  #effect = 'unknown';
-  /** First word of its command tag, once it has succeeded. @type {string | null} */
-  #command = null;
+  #namesMoment = undefined;
 
-  /** @param {string} text @param {number} [epoch] */
-  constructor(text, epoch = 0) {
+  /**
+   * @param {string} text
+   * @param {number} [epoch]
+   * @param {Traits} [traits] perhaps those of other texts, too
+   */
+  constructor(text, epoch = 0, traits = new Traits(text)) {
     this.text = text;
     /** What was prepared of it in another epoch is dropped: an error has cast doubt on it. */
     this.epoch = epoch;
-    this.class = classifyStatement(text);
-    const { texts, isSure } = readStatements(text);
-    /** Whether it has more than one statement, which only the simple protocol takes. */
-    this.isSeveral = texts.length > 1;
-    /** Whether the server may find other statements in it than are found here. */
-    this.isDoubtful = this.isSeveral && !isSure;
-    const classes = this.isSeveral ? texts.map(classifyStatement) : [this.class];
-    this.touchesSession = this.isDoubtful || classes.some(({ touchesSession }) => touchesSession);
-    /**
-     * Whether there is a COPY among several statements, whose protocol would come in the middle.
-     */
-    this.hasCopyAmong = this.isSeveral && classes.some(({ kind }) => kind === 'copy');
-    this.touchesTransaction = this.isDoubtful || classes.some(({ kind }) => kind === 'transaction');
-    this.schemaChange = this.isDoubtful ? 'schema' : findSchemaChange(texts);
-    /**
-     * Whether the session may write values differently behind it, floats among them
-     * (session-formats.js).
-     */
-    this.changesFormats = this.touchesSession || NAMES_FORMAT.test(text);
-    this.changesFloats = this.changesFormats && CHANGES_FLOATS.test(text);
-    /** Whether the settings that the session began with may be back behind it. */
-    this.resetsFormats = this.touchesSession && RESETS.test(text);
+    this.#traits = traits;
+    // What nothing changes, for those who read it for each query. It is explained there.
+    this.class = traits.class;
+    this.isSeveral = traits.isSeveral;
+    this.isDoubtful = traits.isDoubtful;
+    this.touchesSession = traits.touchesSession;
+    this.hasCopyAmong = traits.hasCopyAmong;
+    this.touchesTransaction = traits.touchesTransaction;
+    this.schemaChange = traits.schemaChange;
+    this.changesFormats = traits.changesFormats;
+    this.changesFloats = traits.changesFloats;
+    this.resetsFormats = traits.resetsFormats;
+    this.dropsStatements = traits.dropsStatements;
+    this.isWatched = traits.isWatched;
+    this.mayCommitInside = traits.mayCommitInside;
+    this.outlastsRollback = traits.outlastsRollback;
+    this.mayOutlast = traits.mayOutlast;
+    this.keepsColumns = traits.keepsColumns;
     this.uses = 0;
     /** Whether it has never succeeded, and may never. */
     this.isUntried = false;
-    /** Whether it drops all prepared statements. */
-    this.dropsStatements =
-      /^(?:DISCARD|DEALLOCATE)/.test(this.class.keyword) && /\ball\b/i.test(text);
-    /** Whether queries sent behind it must not execute what was prepared before it. */
-    this.isWatched =
-      this.dropsStatements || this.touchesTransaction || this.schemaChange !== 'none';
-    /** Whether parts of it may be committed although it fails, or does not come to its end. */
-    this.mayCommitInside =
-      this.isDoubtful || !texts.every((each) => isTransactional(each, !this.isSeveral));
-    /** Whether it takes what no rollback gives back, such as session locks. */
-    this.outlastsRollback = classes.some(({ outlastsRollback }) => outlastsRollback);
-    /** Whether parts of it may last although it fails, or its transaction is never committed. */
-    this.mayOutlast = this.mayCommitInside || this.outlastsRollback;
     /** What it costs the server on average, in ms; -1 while unknown. */
     this.averageMillis = -1;
-    /**
-     * The names of the catalog by which `isHarmless` was decided last.
-     * @type {import('./known-functions').CatalogNames | undefined}
-     */
-    this.judgedBy = undefined;
-    this.isHarmless = false;
-    /** The same for `isUnbound`. @type {import('./known-functions').CatalogNames | undefined} */
-    this.unboundBy = undefined;
-    this.isUnbound = false;
-    /** The same for `isPlainWrite` and `mayAdvance`. @type {import('./known-functions').CatalogNames | undefined} */
-    this.plainBy = undefined;
-    this.isPlainWrite = false;
-    /** Whether it may call nextval(). */
-    this.mayAdvance = false;
-    /** Whether it may call lastval() or currval(), which answer for the session. */
-    this.asksSequences = ASKS_SEQUENCES.test(text);
     /** Rows of its last result. */
     this.rows = 0;
     /** Whether the server has reported their number correctly, which not every engine does. */
     this.isCounted = false;
     /** How many of its next uses have a Sync of their own. */
     this.usesAlone = 0;
-    /** Whether it has the same columns each time when it is prepared, or fails. */
-    this.keepsColumns = PLANNED.has(this.class.keyword);
-    /** Whether it would mean something else a while after it was prepared. */
-    this.namesMoment = NAMES_MOMENT.test(text) && HAS_LITERAL.test(text);
     /** What copyRows() has learned of the columns that it copies to. @type {any} */
     this.copied = undefined;
     /** Set if a pooler executes an older statement in its place. */
     this.isNeverPrepared = false;
   }
 
-  /**
-   * Whether the columns of its result are whatever a table has, so that ADD COLUMN changes them.
-   */
+  /** What it does to tables; 'unknown' before the first success. */
+  get effect() {
+    return this.#traits.effect;
+  }
+
+  /** Whether it is known to be more than a read. */
+  get isWrite() {
+    return this.#traits.isWrite;
+  }
+
+  /** Whether it may call nextval(). */
+  get mayAdvance() {
+    return this.#traits.mayAdvance;
+  }
+
+  /** Whether it may call lastval() or currval(), which answer for the session. */
+  get asksSequences() {
+    return this.#traits.asksSequences;
+  }
+
+  /** Whether ADD COLUMN may change the columns of its result. */
   get hasOpenColumns() {
-    this.#hasOpenColumns ??= hasOpenColumns(this.text);
-    return this.#hasOpenColumns;
+    return this.#traits.hasOpenColumns;
+  }
+
+  /** @param {string | null} command first word of its command tag */
+  learnEffect(command) {
+    this.#traits.learnEffect(command);
+  }
+
+  /** @param {CatalogNames} names */
+  onlyReads(names) {
+    return this.#traits.onlyReads(names);
+  }
+
+  /** @param {CatalogNames} names */
+  readsUnbound(names) {
+    return this.#traits.readsUnbound(names);
+  }
+
+  /** @param {CatalogNames} names */
+  surelyReads(names) {
+    return this.#traits.surelyReads(names);
+  }
+
+  /** @param {CatalogNames} names */
+  writesPlain(names) {
+    return this.#traits.writesPlain(names);
+  }
+
+  /** @param {CatalogNames} names */
+  mayCallNextval(names) {
+    return this.#traits.mayCallNextval(names);
+  }
+
+  /** Whether it would mean something else a while after it was prepared. */
+  get namesMoment() {
+    this.#namesMoment ??= NAMES_MOMENT.test(this.text) && HAS_LITERAL.test(this.text);
+    return this.#namesMoment;
   }
 
   /**
    * Whether an error at a position in its text comes from its analysis, before anything of it runs.
    */
   get isAnalyzedFirst() {
-    return !this.isSeveral && PLANNED.has(this.class.keyword);
+    return !this.isSeveral && this.keepsColumns;
   }
 
   /** It has failed, and in a group would make others run twice. */
   keepAlone() {
     this.usesAlone = USES_ALONE;
-  }
-
-  /** @param {string | null} command first word of its command tag */
-  learnEffect(command) {
-    if (this.#command !== null || command === null) return;
-    this.#command = command;
-    this.unboundBy = undefined;
-  }
-
-  /** Decided when it is first asked for: many texts are used once. @returns {Effect} */
-  get effect() {
-    if (this.#effect === 'unknown' && this.#command !== null) {
-      this.#effect = this.#findEffect(this.#command);
-    }
-    return this.#effect;
-  }
-
-  /** @param {string} command @returns {Effect} */
-  #findEffect(command) {
-    const { text } = this;
-    const isPlain = this.class.kind === 'plain' && !this.mayCommitInside;
-    if (!isPlain || IS_NOTICED.test(text)) return 'other';
-    const effect = EFFECTS[command] ?? 'other';
-    if (effect !== 'read') return effect;
-    return MAY_WRITE.test(text) || !callsKnownFunctionsOnly(text) ? 'write' : 'read';
-  }
-
-  /**
-   * Whether the statement does nothing but read, as its text suggests.
-   * @param {import('./known-functions').CatalogNames} names of the database
-   */
-  onlyReads(names) {
-    if (this.judgedBy !== names) {
-      this.judgedBy = names;
-      this.isHarmless = this.effect === 'read' && callsKnownFunctionsOnly(this.text, names);
-    }
-    return this.isHarmless;
-  }
-
-  /**
-   * Whether the statement only reads, and gives the same answer in each session that nobody has changed.
-   * @param {import('./known-functions').CatalogNames} names of the database
-   */
-  readsUnbound(names) {
-    if (this.unboundBy !== names) {
-      this.unboundBy = names;
-      this.isUnbound = this.surelyReads(names) && isSameInEachSession(this.text, names);
-    }
-    return this.isUnbound;
-  }
-
-  /**
-   * Whether the statement does nothing but read, also if it has never succeeded.
-   * @param {import('./known-functions').CatalogNames} names of the database
-   */
-  surelyReads(names) {
-    return this.effect === 'unknown' ? this.#mustRead(names) : this.onlyReads(names);
-  }
-
-  /**
-   * Whether the command tag of a text that has never succeeded can only be that of a read.
-   * @param {import('./known-functions').CatalogNames} names of the database
-   */
-  #mustRead(names) {
-    const {
-      text,
-      class: { kind, keyword },
-    } = this;
-    if (this.isSeveral || kind !== 'plain' || keyword !== 'SELECT') return false;
-    return !MAY_WRITE.test(text) && !IS_NOTICED.test(text) && callsKnownFunctionsOnly(text, names);
-  }
-
-  /** Whether it is known to be more than a read. Of most writes the text tells before the first success. */
-  get isWrite() {
-    if (this.effect !== 'unknown') return this.effect === 'write';
-    return this.class.kind === 'plain' && MUST_WRITE.has(this.class.keyword);
-  }
-
-  /**
-   * Whether the statement does nothing but change rows of tables, in the same way in each session that nobody has
-   * changed, and leaves nothing behind in the session except, perhaps, the last values of sequences.
-   * @param {import('./known-functions').CatalogNames} names of the database
-   */
-  writesPlain(names) {
-    if (!this.isWrite) return false;
-    this.#judgeWrite(names);
-    return this.isPlainWrite;
-  }
-
-  /**
-   * Whether the statement, which is a plain write, may leave behind the last value of a sequence.
-   * @param {import('./known-functions').CatalogNames} names of the database
-   */
-  mayCallNextval(names) {
-    this.#judgeWrite(names);
-    return this.mayAdvance;
-  }
-
-  /** @param {import('./known-functions').CatalogNames} names */
-  #judgeWrite(names) {
-    if (this.plainBy === names) return;
-    this.plainBy = names;
-    const { text } = this;
-    this.mayAdvance = CALLS_NEXTVAL.test(text) || mentions(text, names.sequenceRelations);
-    const { keyword } = this.class;
-    const isLock = keyword === 'SELECT' && LOCKS_ROWS.test(text) && !MAKES_TABLE.test(text);
-    const isOne = !this.isSeveral && this.schemaChange === 'none';
-    this.isPlainWrite =
-      isOne &&
-      (isLock || WRITES.has(keyword)) &&
-      writesKnownRelationsOnly(text, names) &&
-      isSameInEachSession(text, names, true);
   }
 
   /** @param {import('../rows').Result} result @param {number} received how many rows have come */
@@ -317,6 +178,8 @@ class StatementRegistry {
   /** @type {Map<string, StatementInfo>} */
   #infos = new Map();
   #length = 0;
+  /** By statements without their literals. @type {Map<string, Traits>} */
+  #traits = new Map();
   /**
    * The texts in there, oldest first, from `#first` on. The Map knows their order, too, but to ask it for its first one
    * takes a step for each that was deleted before.
@@ -372,9 +235,10 @@ class StatementRegistry {
   /** @param {string} text */
   #add(text) {
     // Not from 0 again: what is prepared of a text may outlive its info.
-    const info = new StatementInfo(text, this.#doubts);
+    const traits = this.#traitsOf(text);
+    const info = new StatementInfo(text, this.#doubts, traits);
     info.isUntried = ++this.#count <= MAX_UNTRIED;
-    if (info.asksSequences) this.hasAskedSequences = true;
+    if (traits.asksSequences) this.hasAskedSequences = true;
     if (text.length > MAX_LENGTH / 4) return info;
     this.#infos.set(text, info);
     this.#texts.push(text);
@@ -382,6 +246,20 @@ class StatementRegistry {
     // Insertion order is good enough: a text in use is added again at its next use.
     while (this.#infos.size > MAX_TEXTS || this.#length > MAX_LENGTH) this.#forgetOldest();
     return info;
+  }
+
+  /** @param {string} text @returns {Traits} */
+  #traitsOf(text) {
+    const rest = withoutLiterals(text);
+    // Of most statements with parameters there is one text.
+    if (rest === undefined || rest === text) return new Traits(text);
+    let traits = this.#traits.get(rest);
+    if (traits === undefined) {
+      if (this.#traits.size === MAX_TRAITS) this.#traits.clear();
+      traits = new Traits(rest);
+      this.#traits.set(rest, traits);
+    }
+    return traits;
   }
 
   #forgetOldest() {
