@@ -4,6 +4,7 @@
 // since they might overtake each other. Owned by lease-connection.js.
 
 const { DatabaseError } = require('../base');
+const { binding } = require('../native');
 
 /** @typedef {import('../query').Query} Query */
 
@@ -33,9 +34,11 @@ class Float {
    * @param {import('../client').ClientEvents} events of the lease's client
    */
   hear(query, events) {
-    query.onNotice = (fields) => events.onNotice(fields);
+    if (!binding.placesNotices) return;
+    // Also of one who begins to listen before the answer is there.
+    query.noticeTaker = events;
     // In a group it would not be known of which member it speaks.
-    query.syncGroup = 'off';
+    if (events.face.listenerCount('notice') > 0) query.syncGroup = 'off';
   }
 
   /** Its caller waits no longer. A write that was sent may still be done: what the client sends next must not overtake it. */

@@ -221,7 +221,7 @@ class LeaseConnection extends LeaseFace {
   /** @param {Query} query */
   #sendFloating(query) {
     query.profile = this.#profile;
-    if (this.#events.face.listenerCount('notice') > 0) this.#float.hear(query, this.#events);
+    this.#float.hear(query, this.#events);
     // It may be anywhere.
     if (query.info.mayAdvance) this.#lastValues.leaveAt();
     this.#float.begin(query, () => this.#onFloated());

@@ -76,7 +76,7 @@ class StalledReads {
     const options = { rowMode, types, prepare, rowKeys, syncGroup };
     const twin = new Query(text, parameters, options, { types, int8 });
     twin.profile = query.profile;
-    twin.onNotice = query.onNotice;
+    twin.noticeTaker = query.noticeTaker;
     this.#twins.set(query, twin);
     query.onceSettled(() => {
       this.#twins.delete(query);

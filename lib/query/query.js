@@ -36,6 +36,8 @@ const { Work } = require('./work');
  * @property {boolean} [queryInErrors]
  * @property {'camel' | false | ((name: string) => string)} [rowKeys]
  *
+ * @typedef {{ onNotice: (fields: Readonly<Record<string, string>>) => void }} NoticeTaker
+ *
  * How fast an execution is expected to be.
  * @typedef {'fast' | 'slow' | 'unknown'} Pace
  */
@@ -72,8 +74,8 @@ class Query extends Work {
   isRead = false;
   /** Its reader does not want the rest. */
   wasStopped = false;
-  /** Takes its notices, in the place of the connection. @type {((fields: Readonly<Record<string, string>>) => void) | undefined} */
-  onNotice = undefined;
+  /** Is told of its notices, in the place of the connection's owner. @type {NoticeTaker | undefined} */
+  noticeTaker = undefined;
   /** Whether it must not leave a transaction open. */
   endsTransaction = false;
   /** Whether it was a member of a Sync group that failed, and is sent again by itself. */
@@ -276,8 +278,8 @@ class Query extends Work {
 
   /** @override @param {Readonly<Record<string, string>>} fields */
   noticed(fields) {
-    if (this.onNotice === undefined || this.isSettled) return false;
-    this.onNotice(fields);
+    if (this.noticeTaker === undefined || this.isSettled) return false;
+    this.noticeTaker.onNotice(fields);
     return true;
   }
 

@@ -45,7 +45,7 @@ describe('A borrowed client that listens for notices', function () {
 
   before(function () {
     if (!binding.placesNotices)
-      cannotRun(this, 'a system libpq does not tell which query a notice is about');
+      {cannotRun(this, 'a system libpq does not tell which query a notice is about');}
   });
 
   it('hears its own, in their place, among others on the same connections', async () => {
@@ -71,6 +71,20 @@ describe('A borrowed client that listens for notices', function () {
       assert.deepEqual(recorded[caller], await record(theirs, caller), `caller ${caller}`);
     }
     await theirs.end();
+  });
+
+  it('hears of a query also if it begins to listen while that is in flight', async () => {
+    const pool = await floatingPool({}, [READ.replace('$1', "'cat'").replace('$2', '1')]);
+    for (let i = 0; i < 3; ++i) await pool.query(READ, ['cat', i]);
+    const client = await pool.connect();
+    const answer = client.query(READ, [NOTICED, 1]);
+    /** @type {string[]} */
+    const heard = [];
+    client.on('notice', ({ severity }) => heard.push(severity));
+    await answer;
+    assert.deepEqual(heard, ['NOTICE']);
+    assert.equal(pool.stats().leases.pinned, 0);
+    client.release();
   });
 
   it('hears of what runs on its connection while it has one', async () => {
