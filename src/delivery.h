@@ -32,6 +32,9 @@ struct TextRef {
   int32_t length;
 };
 
+// In the place of a slot: no query waits for it.
+constexpr int32_t kNoSlot = -1;
+
 class Delivery {
  public:
   // V8 refuses longer strings (String::kMaxLength on 64 bit).

@@ -51,9 +51,6 @@ enum ExecuteFlags : uint32_t {
 
 enum class Int8Mode : uint32_t { kString = 0, kNumber = 1, kBigInt = 2 };
 
-// The slot of what no query waits for.
-constexpr int32_t kNoSlot = -1;
-
 // --- Up: Int32 events, 8-byte cells, text chunks -----------------------------
 // A text is (offset, length) in UTF-16 units: offset >= 0 points into the
 // chunk's ASCII string, ~offset into its wide string.

@@ -44,8 +44,9 @@ describe('A borrowed client that listens for notices', function () {
   usePools();
 
   before(function () {
-    if (!binding.placesNotices)
-      {cannotRun(this, 'a system libpq does not tell which query a notice is about');}
+    if (!binding.placesNotices) {
+      cannotRun(this, 'a system libpq does not tell which query a notice is about');
+    }
   });
 
   it('hears its own, in their place, among others on the same connections', async () => {
