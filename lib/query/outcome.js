@@ -113,7 +113,10 @@ function ofAnswered(query, error, place, transactionStatus) {
  * @returns {Outcome}
  */
 function ofUndoneGroup(group, error, place, transactionStatus) {
-  if (mayKeepSome(group, error, place, transactionStatus)) return 'unknown';
+  const { isFenced, hasFailedAtCommit, error: late } = group;
+  const begun = group.members.filter((query) => !hasNotBegun(query));
+  const rest = { members: begun, isFenced, hasFailedAtCommit, error: late };
+  if (begun.length > 0 && mayKeepSome(rest, error, place, transactionStatus)) return 'unknown';
   return ofUndone(group.members);
 }
 
