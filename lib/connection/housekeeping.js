@@ -35,7 +35,7 @@ class Housekeeping extends SlotEntry {
     /** @type {any[][]} */
     const rows = [];
     try {
-      shape.builder(true, ownTypes, 'string')(rows, cells, chunk, cell, count);
+      shape.builder(true, ownTypes, 'string', count)(rows, cells, chunk, cell, count);
     } catch {
       // If the server answers something else, nothing of it is used.
       return;

@@ -176,7 +176,8 @@ class Query extends Work {
         result.describe(named, types, int8, this.info.rows);
         result.addCells(named, cells, chunk, cell, count);
       } else {
-        named.builder(rowMode === 'array', types, int8)(result.rows, cells, chunk, cell, count);
+        const build = named.builder(rowMode === 'array', types, int8, count);
+        build(result.rows, cells, chunk, cell, count);
       }
     } catch (error) {
       this.error = parseError(error);

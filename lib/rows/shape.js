@@ -17,13 +17,16 @@ const { TypeOverrides } = require('./types/type-overrides');
  * @typedef {import('./row-builder').Builder} Builder
  */
 
+/** To build fewer rows takes less time than to generate code for them, and many results come once. */
+const WORTH_CODE_ROWS = 64;
 const FLOAT8_OID = 701;
 /** date, timestamp, timestamptz */
 const DATE_OIDS = new Set([1082, 1114, 1184]);
 
 class Shape {
-  /** @type {Builder | null} the last one generated, with what it was generated for */
+  /** @type {Builder | null} the last one generated */
   #builder = null;
+  /** What it was generated for, or will be if that comes again. */
   #builderKey = { epoch: -1, rowAsArray: false, int8: '', types: /** @type {unknown} */ (null) };
 
   /** By what has changed their names. @type {WeakMap<import('./row-keys').RowKeys, Shape>} */
@@ -83,20 +86,18 @@ class Shape {
    * @param {boolean} rowAsArray
    * @param {TypeSource} types
    * @param {Int8} int8
+   * @param {number} [count] of the rows that are to be built now
    * @returns {Builder}
    */
-  builder(rowAsArray, types, int8) {
+  builder(rowAsArray, types, int8, count = Infinity) {
     const key = this.#builderKey;
     const epoch = getTypesEpoch();
-    if (
-      this.#builder !== null &&
+    const isSame =
       key.epoch === epoch &&
       key.rowAsArray === rowAsArray &&
       key.int8 === int8 &&
-      key.types === types
-    ) {
-      return this.#builder;
-    }
+      key.types === types;
+    if (isSame && this.#builder !== null) return this.#builder;
     const parsers = this.fields.map((field, index) =>
       this.kinds[index] === cellKind.text ? findParser(field.dataTypeID, types, int8) : null,
     );
@@ -109,9 +110,9 @@ class Shape {
       types === ownTypes ||
       (types instanceof TypeOverrides && types.tellsChanges);
     if (!canGenerateCode || !isStable) return plainBuilder(plan);
-    this.#builder = generateBuilder(plan);
     this.#builderKey = { epoch, rowAsArray, int8, types };
-    return this.#builder;
+    this.#builder = isSame || count >= WORTH_CODE_ROWS ? generateBuilder(plan) : null;
+    return this.#builder ?? plainBuilder(plan);
   }
 }
 

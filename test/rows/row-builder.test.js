@@ -93,6 +93,26 @@ function writeRows(shape, skip) {
 }
 
 describe('Shape', () => {
+  it('builds few rows that come once without generated code, and then the same ones with it', () => {
+    const shape = new Shape(
+      CELLS.map((_, index) => field(`c${index}`)),
+      CELLS.map(([kind]) => kind),
+    );
+    const builders = [1, 1, 1].map((count) => shape.builder(false, types, 'string', count));
+    assert.notEqual(builders[0], builders[1]);
+    assert.equal(builders[1], builders[2]);
+    const built = builders.map((build) => {
+      const rows = [];
+      build(rows, writeRows(shape, 0), chunk, 0, 2);
+      return rows;
+    });
+    assert.deepEqual(built[0], built[1]);
+    // For other parsers, and for many rows at once.
+    const array = shape.builder(true, types, 'string', 1000);
+    assert.equal(shape.builder(true, types, 'string', 1), array);
+    assert.notEqual(shape.builder(false, types, 'string', 1), builders[2]);
+  });
+
   for (const [what, source] of [
     ['generated code', types],
     ['the plain loop', foreignTypes],
