@@ -1,5 +1,6 @@
 /*
- * What libpq knows and does not tell: while COPY data are being sent it leaves an
+ * What libpq knows and does not tell: the order in which the server has reported its
+ * parameters, which shows who it is; while COPY data are being sent it leaves an
  * error of the server's unread until their end; and it reads a notice at once, also
  * one that stands behind a Sync which nobody has fetched yet. Compiled into the
  * bundled libpq; src/capabilities.h declares it, and does without it for a system
@@ -11,6 +12,7 @@
 
 int pg_conduit_error_waits(const PGconn *conn);
 int pg_conduit_sync_waits(const PGconn *conn);
+int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count);
 
 /* To be called after PQconsumeInput: parsing stops at a message that must wait. */
 int pg_conduit_error_waits(const PGconn *conn) {
@@ -22,4 +24,12 @@ int pg_conduit_error_waits(const PGconn *conn) {
 int pg_conduit_sync_waits(const PGconn *conn) {
   return conn->asyncStatus == PGASYNC_READY && conn->result != NULL &&
          conn->result->resultStatus == PGRES_PIPELINE_SYNC;
+}
+
+/* The names of those that were reported last, the last one first. Returns how many. */
+int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count) {
+  int found = 0;
+  const pgParameterStatus *status = conn->pstatus;
+  for (; status != NULL && found < count; status = status->next) names[found++] = status->name;
+  return found;
 }

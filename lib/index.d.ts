@@ -359,7 +359,10 @@ export interface PoolConfig extends ClientOptions {
    * primary. Default: 1000.
    */
   catchUpMillis?: number | undefined;
-  /** Maximum number of queries in flight on one connection. Further queries wait. Default: 1024. */
+  /**
+   * Maximum number of queries in flight on one connection. Further queries wait. Default: 1024, and 1 behind a
+   * PgBouncer before 1.20, which may lose what is in flight behind an answered query.
+   */
   maxInFlight?: number | undefined;
   /**
    * Milliseconds of work that a connection in use may have in front of a query that costs less than 0.05 ms, before an

@@ -9,6 +9,7 @@
 // deps/libpq-peek.c
 extern "C" int pg_conduit_error_waits(const PGconn* connection);
 extern "C" int pg_conduit_sync_waits(const PGconn* connection);
+extern "C" int pg_conduit_last_parameters(const PGconn* connection, const char** names, int count);
 // deps/libpq-scram.c
 extern "C" void pg_conduit_limit_scram(int iterations);
 // deps/libpq-tls.c
@@ -89,6 +90,17 @@ inline bool SyncWaits([[maybe_unused]] const PGconn* connection) {
   return pg_conduit_sync_waits(connection) != 0;
 #else
   return false;
+#endif
+}
+
+// The names of the parameters that the server has reported last, up to `count` of them, the last
+// one first; returns how many. They belong to libpq. None without kSeesCopyErrors.
+inline int LastParameters([[maybe_unused]] const PGconn* connection,
+                          [[maybe_unused]] const char** names, [[maybe_unused]] int count) {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  return pg_conduit_last_parameters(connection, names, count);
+#else
+  return 0;
 #endif
 }
 

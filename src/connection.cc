@@ -55,6 +55,7 @@ Napi::Function Connection::Define(Napi::Env env) {
                          InstanceMethod("isEncrypted", &Connection::JS_IsEncrypted),
                          InstanceMethod("serverAddress", &Connection::JS_ServerAddress),
                          InstanceMethod("socketFamily", &Connection::JS_SocketFamily),
+                         InstanceMethod("lastParameters", &Connection::JS_LastParameters),
                          InstanceMethod("setKeepAlive", &Connection::JS_SetKeepAlive),
                      });
 }
@@ -226,6 +227,16 @@ Napi::Value Connection::JS_ServerAddress(const Napi::CallbackInfo& info) {
 
 Napi::Value Connection::JS_SocketFamily(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), pipeline_ != nullptr ? pipeline_->socket_family() : -1);
+}
+
+Napi::Value Connection::JS_LastParameters(const Napi::CallbackInfo& info) {
+  Napi::Array names = Napi::Array::New(info.Env());
+  if (!info[0].IsNumber() || pipeline_ == nullptr) return names;
+  uint32_t index = 0;
+  for (const char* name : pipeline_->LastParameters(info[0].As<Napi::Number>().Int32Value())) {
+    names.Set(index++, Napi::String::New(info.Env(), name));
+  }
+  return names;
 }
 
 void Connection::JS_SetKeepAlive(const Napi::CallbackInfo& info) {

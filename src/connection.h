@@ -61,6 +61,9 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   Napi::Value JS_ServerAddress(const Napi::CallbackInfo& info);
   // socketFamily(): number; -1 if that is not known.
   Napi::Value JS_SocketFamily(const Napi::CallbackInfo& info);
+  // lastParameters(count: number): string[]; the names of those that the server has reported last,
+  // the last one first; empty if that is not known.
+  Napi::Value JS_LastParameters(const Napi::CallbackInfo& info);
   // setKeepAlive(enable: boolean, idleSeconds: number): void; 0: the time is not changed.
   void JS_SetKeepAlive(const Napi::CallbackInfo& info);
 

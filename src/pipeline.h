@@ -19,8 +19,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cancel.h"
+#include "capabilities.h"
 #include "delivery.h"
 #include "libpq_ptr.h"
 #include "loop_turn.h"
@@ -104,6 +106,13 @@ class Pipeline final : public SocketWatcher::Owner {
   // What the server has reported for a parameter of its session, or null.
   const char* ParameterStatus(const char* name) const {
     return lost() ? nullptr : PQparameterStatus(conn_.get(), name);
+  }
+  // Up to `count`, the last one first.
+  std::vector<const char*> LastParameters(int count) const {
+    std::vector<const char*> names(lost() || count < 0 ? 0 : static_cast<size_t>(count));
+    names.resize(
+        pg_conduit::LastParameters(conn_.get(), names.data(), static_cast<int>(names.size())));
+    return names;
   }
   bool is_encrypted() const { return !lost() && PQsslInUse(conn_.get()) != 0; }
   // Where it leads: address and port, or the folder of a unix socket and port; empty if not known.

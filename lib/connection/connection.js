@@ -383,9 +383,19 @@ class Connection {
     this.replication?.end(query);
   }
 
+  /** What is held back may be sent now. */
+  resume() {
+    if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
+  }
+
+  /** How many queries may be in flight at a time. */
+  get maxInFlight() {
+    return this.#outbox.turns.limit;
+  }
+
   afterSettling() {
     this.unwanted.watch();
-    if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());
+    this.resume();
     this.canceller.advance();
     if (this.inFlight === 0) {
       this.#lifecycle.onIdle();

@@ -47,6 +47,7 @@ class Housekeeping extends SlotEntry {
   synced(transactionStatus) {
     this.connection.session.housekeepingSynced(transactionStatus);
     if (this.onAnswered !== undefined) afterDelivery(this.onAnswered);
+    this.connection.resume();
   }
 }
 

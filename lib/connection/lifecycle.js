@@ -13,6 +13,7 @@ const { settingError, terminatedError } = require('./errors');
 const { Handshake } = require('./handshake');
 const { Joining } = require('./joining');
 const { StandIn } = require('./stand-in');
+const { Turns } = require('./turns');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -137,6 +138,7 @@ class Lifecycle {
 
   onConnected() {
     this.#state = 'ready';
+    this.#outbox.turns.begin(this.#native.lastParameters(Turns.SHOWN));
     this.#handshake?.succeed();
     afterDelivery(() => {
       if (this.#state !== 'closed') {

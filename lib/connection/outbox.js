@@ -16,6 +16,7 @@ const { SessionFormats } = require('./session-formats');
 const { SessionProfile } = require('./session-profile');
 const { SyncCandidates } = require('./sync-candidates');
 const { SyncWriter } = require('./sync-groups');
+const { Turns } = require('./turns');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -58,6 +59,7 @@ class Outbox {
   constructor(connection, settings, registry) {
     this.#connection = connection;
     this.#load = connection.load;
+    this.turns = new Turns(connection, settings);
     const { catalog } = registry;
     const askSoon = () => this.#fences.askSoon();
     const resume = () => this.sendHeld();
@@ -113,7 +115,8 @@ class Outbox {
       this.#fences.mustWait(work) ||
       this.#connection.state !== 'ready' ||
       this.#held.length > 0 ||
-      this.#isTooMuch(work)
+      this.#isTooMuch(work) ||
+      this.turns.mustWait
     );
   }
 
@@ -193,7 +196,12 @@ class Outbox {
   #sendAll(gathered) {
     let isAll = true;
     for (const query of gathered) {
-      if (!isAll || this.#isTooMuch(query) || this.#mustWaitForSettings(query)) {
+      if (
+        !isAll ||
+        this.#isTooMuch(query) ||
+        this.turns.mustWait ||
+        this.#mustWaitForSettings(query)
+      ) {
         isAll = false;
         this.#held.push(query);
       } else {
@@ -216,7 +224,8 @@ class Outbox {
     if (this.#gathered.size > 0) this.#beforeTickEnds();
     while (this.#held.length > 0 && this.#canSend) {
       const [first] = this.#held;
-      if (this.#isTooMuch(first) || (first.runsSolo && this.#load.sent > 0)) return;
+      if (this.#isTooMuch(first) || this.turns.mustWait) return;
+      if (first.runsSolo && this.#load.sent > 0) return;
       if (first.runsSolo && this.#mustLearn(first)) {
         this.learnTransactionStatus();
         return;
@@ -350,7 +359,7 @@ class Outbox {
       const [{ batch }] = queries;
       const works = batch === undefined ? [...queries] : [batch];
       // Before all that is held back: what waits for its settings has waited already.
-      while (works.length > 0 && !this.#mustWaitForSettings(works[0])) {
+      while (works.length > 0 && !this.turns.mustWait && !this.#mustWaitForSettings(works[0])) {
         const work = /** @type {Query | Batch} */ (works.shift());
         if (work instanceof Batch) this.#sendBatch(work);
         else this.#send(work);

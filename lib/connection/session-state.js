@@ -79,6 +79,11 @@ class SessionState {
     if (this.#transactionStatus <= IDLE) ++this.transaction;
   }
 
+  /** Whether nothing is in flight, of callers or of our own. */
+  get isAllAnswered() {
+    return this.#load.sent === 0 && this.#housekeeping === 0;
+  }
+
   housekeepingSent() {
     ++this.#housekeeping;
   }
@@ -86,7 +91,7 @@ class SessionState {
   /** @param {number} status as in querySynced() */
   housekeepingSynced(status) {
     --this.#housekeeping;
-    if (status !== NOT_KNOWN && this.#load.sent === 0 && this.#housekeeping === 0) {
+    if (status !== NOT_KNOWN && this.isAllAnswered) {
       this.#transactionStatus = status;
     }
     if (status <= IDLE) ++this.transaction;

@@ -30,6 +30,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {() => string} serverAddress the address, or the folder of the unix socket, and the port;
  *   empty if that is not known
  * @property {() => number} socketFamily -1 if that is not known
+ * @property {(count: number) => string[]} lastParameters names of those that the server has reported last, the last
+ *   one first; empty if that is not known
  * @property {(enable: boolean, idleSeconds: number) => void} setKeepAlive 0: the time is not changed
  * @property {(ref: boolean) => void} setLoopRef
  * @property {(slot: number, flags: number, text: string) => void} simple

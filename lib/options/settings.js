@@ -47,7 +47,7 @@ const {
  * @property {number} query_timeout ms, 0: no limit
  * @property {number} max connections
  * @property {number} min
- * @property {number} maxInFlight
+ * @property {number | undefined} maxInFlight undefined: as many as are safe (connection/turns.js)
  * @property {number} spreadMillis
  * @property {number} maxWaiting
  * @property {boolean} waitForServer whether callers of a pool wait for a server that refuses connections
@@ -142,7 +142,7 @@ const SETTINGS = {
   query_timeout: { check: timeLimit, default: 0 },
   max: { check: connections({ minimum: 1, empty: 10, round: Math.ceil }), default: 10 },
   min: { check: connections({ low: 0, round: Math.floor }), default: 0 },
-  maxInFlight: { check: integer(1), default: 1024 },
+  maxInFlight: { check: integer(1), default: undefined },
   spreadMillis: { check: millis, default: 0.2 },
   maxWaiting: { check: limit, default: Infinity },
   waitForServer: { check: boolean, default: false },

@@ -35,7 +35,6 @@ function isTiny(work) {
 }
 
 class Balancer {
-  #maxInFlight;
   #spreadMillis;
   #syncGroup;
   #connections;
@@ -49,7 +48,6 @@ class Balancer {
    * @param {import('./connections').Limits} limits
    */
   constructor(settings, connections, limits) {
-    this.#maxInFlight = settings.maxInFlight;
     this.#spreadMillis = settings.spreadMillis;
     this.#syncGroup = settings.syncGroup;
     this.#connections = connections;
@@ -104,7 +102,7 @@ class Balancer {
     return (
       state === 'shared' &&
       load.inFlight >= FEW - 1 &&
-      load.inFlight < this.#maxInFlight &&
+      load.inFlight < connection.maxInFlight &&
       load.expectedMillis < this.#spreadMillis &&
       load.unknown === 0 &&
       !isSpent &&
@@ -124,7 +122,7 @@ class Balancer {
     for (const member of this.#connections.shared) {
       // The others are for borrowers, and closed unless these want them.
       if (left-- <= 0 && (idle ?? busy) !== undefined) break;
-      const { load } = member.connection;
+      const { load, maxInFlight } = member.connection;
       if (member.state !== 'shared' || member.isSpent) continue;
       if (load.inFlight === 0) {
         idle ??= member;
@@ -132,7 +130,7 @@ class Balancer {
         continue;
       }
       inFlight += load.inFlight;
-      if (load.inFlight >= this.#maxInFlight || load.expectedMillis >= leastMillis) continue;
+      if (load.inFlight >= maxInFlight || load.expectedMillis >= leastMillis) continue;
       if (load.isBlocked(now)) continue;
       busy = member;
       leastMillis = load.expectedMillis;

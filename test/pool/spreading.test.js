@@ -37,7 +37,7 @@ function simulate({
   const members = Array.from({ length: cores }, () => ({
     state: 'shared',
     isSpent: false,
-    connection: { load: new ConnectionLoad() },
+    connection: { load: new ConnectionLoad(), maxInFlight: 1024 },
     freeAt: 0,
   }));
   const connections = {
