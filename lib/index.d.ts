@@ -366,7 +366,7 @@ export interface PoolConfig extends ClientOptions {
   maxInFlight?: number | undefined;
   /**
    * Milliseconds of work that a connection in use may have in front of a query that costs less than 0.05 ms, before an
-   * idle connection is woken for it. 0: idle connections are always used first. Default: 0.2.
+   * idle connection is woken for it; at least 0.005 for each query in flight, which the client needs for them. 0: idle connections are always used first. Default: 0.2.
    */
   spreadMillis?: number | undefined;
   /**

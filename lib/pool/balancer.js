@@ -12,14 +12,14 @@
 /** Opening a connection takes about so long: a longer queue is worth another one. */
 const GROWTH_MILLIS = 5;
 
-/**
- * With fewer in flight idle connections are used first: two or three callers are served faster side by side, since
- * hardly anything is saved by sending their queries together.
- */
-const FEW = 4;
-
 /** Waking a backend costs both sides about so long: for what costs more it is worth it. */
 const WAKE_MILLIS = 0.05;
+
+/**
+ * This thread needs about so long for each query. So many connections as keep it busy are enough: more of them wake up
+ * more often, for fewer queries each.
+ */
+const CLIENT_MILLIS = 0.005;
 
 /**
  * With a round trip of known work and so much more in front of it a connection has no pause before a query that waits
@@ -27,6 +27,16 @@ const WAKE_MILLIS = 0.05;
  * other connections are free again.
  */
 const AHEAD_MILLIS = 1;
+
+/**
+ * Whether idle connections are used first: two callers are served faster side by side, since hardly anything is saved by
+ * sending their queries together, and so are three of queries that are worth waking another backend.
+ * @param {number} inFlight
+ * @param {number} millis what those cost that are in front on the connection in use
+ */
+function areFew(inFlight, millis) {
+  return inFlight < 2 || (inFlight < 3 && millis >= WAKE_MILLIS);
+}
 
 /** @param {Query | Batch} work @returns {boolean} whether it is known to cost less than waking a backend */
 function isTiny(work) {
@@ -73,9 +83,9 @@ class Balancer {
     const isWorthWaking =
       busy === undefined ||
       !mayJoin ||
-      inFlight < FEW - 1 ||
+      areFew(inFlight, busy.connection.load.expectedMillis) ||
       busy.connection.load.unknown > 0 ||
-      busy.connection.load.expectedMillis >= this.#spreadMillis;
+      busy.connection.load.expectedMillis >= Math.max(this.#spreadMillis, inFlight * CLIENT_MILLIS);
     this.#last = isWorthWaking && idle !== undefined ? idle : busy;
     if (this.#last !== busy || busy === undefined) return this.#last;
     const { load } = busy.connection;
@@ -101,9 +111,9 @@ class Balancer {
     const { load } = connection;
     return (
       state === 'shared' &&
-      load.inFlight >= FEW - 1 &&
+      !areFew(load.inFlight, load.expectedMillis) &&
       load.inFlight < connection.maxInFlight &&
-      load.expectedMillis < this.#spreadMillis &&
+      load.expectedMillis < Math.max(this.#spreadMillis, load.inFlight * CLIENT_MILLIS) &&
       load.unknown === 0 &&
       !isSpent &&
       !load.isBlocked(now)
