@@ -118,6 +118,21 @@ describe('Cheap queries of a pool', function () {
       assert.ok(used < 2, String(used));
     });
 
+    it('wake one or two backends if they cost 5 us, however many callers there are', () => {
+      const { used } = simulate({ callers: 256, costMillis: 0.005, spreadMillis: 0.2 });
+      assert.ok(used <= 2, String(used));
+    });
+
+    it('keep the client busy from several backends if they cost 20 us', () => {
+      const { used } = simulate({ callers: 256, costMillis: 0.02, spreadMillis: 0.2 });
+      assert.ok(used > 3, String(used));
+    });
+
+    it('share a connection from three on', () => {
+      const { used } = simulate({ callers: 3, costMillis: 0.005, spreadMillis: 0.2 });
+      assert.ok(used < 2.5, String(used));
+    });
+
     it('spread over all of them if they cost 2 ms', () => {
       const { used } = simulate({ callers: 64, costMillis: 2, spreadMillis: 0.2 });
       assert.ok(used > 15, String(used));
