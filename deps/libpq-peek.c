@@ -29,7 +29,7 @@ int pg_conduit_sync_waits(const PGconn *conn) {
 /* The names of those that were reported last, the last one first. Returns how many. */
 int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count) {
   int found = 0;
-  const pgParameterStatus *status = conn->pstatus;
+  const pgParameterStatus *status = conn != NULL ? conn->pstatus : NULL;
   for (; status != NULL && found < count; status = status->next) names[found++] = status->name;
   return found;
 }

@@ -383,6 +383,13 @@ class Connection {
     this.replication?.end(query);
   }
 
+  /** @param {number} millis of the shortest one so far */
+  onRoundTrip(millis) {
+    this.load.roundTripMillis = millis;
+    this.#outbox.turns.greeted();
+    this.resume();
+  }
+
   /** What is held back may be sent now. */
   resume() {
     if (this.#outbox.isHolding) afterDelivery(() => this.#outbox.sendHeld());

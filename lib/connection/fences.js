@@ -16,6 +16,7 @@ class Fences {
   #connection;
   #asides;
   #locality;
+  #turns;
   #resume;
   #willAsk = false;
 
@@ -23,12 +24,14 @@ class Fences {
    * @param {import('./connection').Connection} connection
    * @param {import('./asides').Asides} asides
    * @param {import('./locality').Locality} locality
+   * @param {import('./turns').Turns} turns
    * @param {() => void} resume sends what has waited
    */
-  constructor(connection, asides, locality, resume) {
+  constructor(connection, asides, locality, turns, resume) {
     this.#connection = connection;
     this.#asides = asides;
     this.#locality = locality;
+    this.#turns = turns;
     this.#resume = resume;
   }
 
@@ -69,7 +72,9 @@ class Fences {
     this.#willAsk = true;
     afterDelivery(() => {
       this.#willAsk = false;
-      if (this.#connection.state === 'ready' && this.isSurelyIdle) this.#ask();
+      this.#turns.wait(() => {
+        if (this.#connection.state === 'ready' && this.isSurelyIdle) this.#ask();
+      });
     });
   }
 

@@ -58,7 +58,7 @@ class NativeEvents {
 
   /** @param {number} millis */
   onRoundTrip(millis) {
-    this.#connection.load.roundTripMillis = millis;
+    this.#connection.onRoundTrip(millis);
   }
 
   /** @param {boolean} isTaken */

@@ -67,16 +67,25 @@ class Outbox {
     this.syncs = new SyncWriter(connection.id);
     this.asides = new Asides(connection, this.syncs);
     this.#guard = new ReadGuard(connection, this.asides);
-    this.#fences = new Fences(connection, this.asides, catalog.locality, resume);
+    this.#fences = new Fences(connection, this.asides, catalog.locality, this.turns, resume);
     this.profile = new SessionProfile(connection, this.asides, resume);
-    this.statements = new PreparedStatements(connection, this.syncs, settings, registry, resume);
+    this.statements = new PreparedStatements(
+      connection,
+      this.syncs,
+      this.turns,
+      settings,
+      registry,
+      resume,
+    );
     this.formats = new SessionFormats(
       connection,
       this.statements.cache,
       (text, onAnswered, onRow) => {
         if (!this.#canSendAside) return false;
-        // Behind another query, it must not delay the cancel of that.
-        this.asides.send(text, onAnswered, onRow, this.#load.sent === 0);
+        this.turns.wait(() => {
+          // Behind another query, it must not delay the cancel of that.
+          this.asides.send(text, onAnswered, onRow, this.#load.sent === 0);
+        });
         return true;
       },
     );
@@ -138,7 +147,8 @@ class Outbox {
    * @param {Query | Batch} work that is next
    */
   #mustWaitForSettings(work) {
-    if (!(work instanceof Batch) && work.info.effect === 'read') return false;
+    const isRead = !(work instanceof Batch) && work.info.effect === 'read';
+    if (isRead && !this.turns.areTaken) return false;
     this.#adoptProfile(work);
     return this.profile.isChanging;
   }
@@ -220,6 +230,7 @@ class Outbox {
   /** Sends what no longer has to wait. */
   sendHeld() {
     if (!this.#canSend) return;
+    this.turns.sendNext();
     this.#guard.end();
     if (this.#gathered.size > 0) this.#beforeTickEnds();
     while (this.#held.length > 0 && this.#canSend) {
@@ -242,7 +253,8 @@ class Outbox {
   }
 
   get isHolding() {
-    return this.#held.length > 0 || this.#gathered.size > 0 || this.#guard.isOpen;
+    if (this.#held.length > 0 || this.#gathered.size > 0) return true;
+    return this.#guard.isOpen || this.turns.isAwaited;
   }
 
   get #canSend() {
@@ -313,6 +325,7 @@ class Outbox {
   /** @returns {(Query | Batch)[]} what was held back and will not be sent here */
   clear() {
     this.asides.end();
+    this.turns.end();
     const held = [...this.#gathered.takeAll(), ...this.#held.splice(0)];
     for (const work of held) this.#load.unhold(work);
     for (const { size } of held) this.#bytesInFlight += size;
@@ -359,12 +372,13 @@ class Outbox {
       const [{ batch }] = queries;
       const works = batch === undefined ? [...queries] : [batch];
       // Before all that is held back: what waits for its settings has waited already.
-      while (works.length > 0 && !this.turns.mustWait && !this.#mustWaitForSettings(works[0])) {
+      while (works.length > 0 && !this.turns.areTaken && !this.#mustWaitForSettings(works[0])) {
         const work = /** @type {Query | Batch} */ (works.shift());
         if (work instanceof Batch) this.#sendBatch(work);
         else this.#send(work);
       }
       for (const work of works.reverse()) this.#holdFirst(work);
+      if (this.turns.areTaken) this.sendHeld();
     });
   }
 

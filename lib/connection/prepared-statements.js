@@ -52,6 +52,7 @@ const TAG_OF_DROP = /^(?:DISCARD ALL|DEALLOCATE ALL)$/;
 class PreparedStatements {
   #connection;
   #syncs;
+  #turns;
   #settings;
   #registry;
   #lost;
@@ -62,13 +63,15 @@ class PreparedStatements {
   /**
    * @param {Connection} connection
    * @param {import('./sync-groups').SyncWriter} syncs
+   * @param {import('./turns').Turns} turns
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
    * @param {() => void} resume sends what has waited while isAsking
    */
-  constructor(connection, syncs, settings, registry, resume) {
+  constructor(connection, syncs, turns, settings, registry, resume) {
     this.#connection = connection;
     this.#syncs = syncs;
+    this.#turns = turns;
     this.#settings = settings;
     this.#registry = registry;
     this.#watch = new SchemaWatch(registry);
@@ -321,6 +324,11 @@ class PreparedStatements {
    *   closes it
    */
   #close(statement) {
+    this.#turns.wait(() => this.#writeClose(statement));
+  }
+
+  /** @param {Statement} statement */
+  #writeClose(statement) {
     const { id, state } = this.#connection;
     if (statement.users > 0 || statement.isClosed || state !== 'ready') return;
     statement.isClosed = true;

@@ -102,9 +102,9 @@ class StatementKeeping {
   /** Not in a transaction of a caller's: an error would abort that. */
   #askIfQuiet() {
     const question = this.#question;
-    const { session, inFlight, state, canceller } = this.#connection;
+    const { session, state, canceller } = this.#connection;
     const isCancelling = canceller.current !== undefined;
-    const isIdle = inFlight === 0 && !isCancelling && session.transactionStatus <= IDLE;
+    const isIdle = session.isAllAnswered && !isCancelling && session.transactionStatus <= IDLE;
     if (question === undefined || state !== 'ready' || !isIdle) return;
     this.#question = undefined;
     question();

@@ -1,6 +1,7 @@
 'use strict';
 
-// Behind an old PgBouncer nothing is sent before all that was sent is answered. Owned by outbox.js.
+// Where one query at a time may be in flight on a connection (`maxInFlight: 1`, and behind an old PgBouncer), nothing is
+// sent before all that was sent is answered. Owned by outbox.js.
 
 /**
  * PgBouncer before 1.21, in transaction mode, gives the session of the server to somebody else when all Syncs that it has
@@ -32,6 +33,10 @@ class Turns {
   #connection;
   #settings;
   #isAtOldPooler = false;
+  /** The addon has sent a Sync of its own when the session began. */
+  #isGreeted = true;
+  /** Statements of the driver's own that wait. @type {(() => void)[]} */
+  #waiting = [];
 
   /**
    * @param {import('./connection').Connection} connection
@@ -49,21 +54,55 @@ class Turns {
       lastParameters.length === 0
         ? processID < 0 || processID > MAX_PROCESS_ID
         : LAST_OF_OLD_PGBOUNCER.every((name, i) => name === lastParameters[i]);
+    this.#isGreeted = false;
   }
 
-  /** How many queries are to be in flight at a time. */
+  /** The first Sync is answered. */
+  greeted() {
+    this.#isGreeted = true;
+  }
+
+  /**
+   * How many queries are to be in flight at a time. Whoever allows more behind an old PgBouncer knows that it gives each
+   * connection a session of its own (session mode).
+   */
   get limit() {
-    return this.#settings.maxInFlight ?? (this.#areTaken ? 1 : MANY);
+    return this.#settings.maxInFlight ?? (this.#isAtOldPooler ? 1 : MANY);
   }
 
-  /** Whether what was sent has to be answered before anything is sent. */
+  get areTaken() {
+    return this.limit === 1;
+  }
+
+  /** Whether something else comes first. */
   get mustWait() {
-    return this.#areTaken && !this.#connection.session.isAllAnswered;
+    return this.areTaken && (this.isAwaited || !this.#isQuiet);
   }
 
-  /** Whoever allows more in flight knows that the pooler can, or gives each connection a session (session mode). */
-  get #areTaken() {
-    return this.#isAtOldPooler && (this.#settings.maxInFlight ?? 1) === 1;
+  /** Whether nothing is in flight. */
+  get #isQuiet() {
+    return this.#isGreeted && this.#connection.session.isAllAnswered;
+  }
+
+  /** Whether statements of the driver's own wait. */
+  get isAwaited() {
+    return this.#waiting.length > 0;
+  }
+
+  /** @param {() => void} send sends a statement of the driver's own that need not be sent now */
+  wait(send) {
+    if (this.mustWait) this.#waiting.push(send);
+    else send();
+  }
+
+  /** Sends what waits, one at a time. */
+  sendNext() {
+    while (this.isAwaited && this.#isQuiet) this.#waiting.shift()?.();
+  }
+
+  /** The connection is closed. */
+  end() {
+    this.#waiting = [];
   }
 }
 

@@ -38,6 +38,11 @@ function areFew(inFlight, millis) {
   return inFlight < 2 || (inFlight < 3 && millis >= WAKE_MILLIS);
 }
 
+/** @param {import('../connection').Connection['load']} load */
+function isFull({ knownMillis, roundTripMillis }) {
+  return knownMillis > AHEAD_MILLIS + roundTripMillis;
+}
+
 /** @param {Query | Batch} work @returns {boolean} whether it is known to cost less than waking a backend */
 function isTiny(work) {
   const info = 'members' in work ? undefined : work.info;
@@ -85,6 +90,7 @@ class Balancer {
       !mayJoin ||
       areFew(inFlight, busy.connection.load.expectedMillis) ||
       busy.connection.load.unknown > 0 ||
+      isFull(busy.connection.load) ||
       busy.connection.load.expectedMillis >= Math.max(this.#spreadMillis, inFlight * CLIENT_MILLIS);
     this.#last = isWorthWaking && idle !== undefined ? idle : busy;
     if (this.#last !== busy || busy === undefined) return this.#last;
@@ -95,9 +101,8 @@ class Balancer {
     if (isDoubtful && (connectingCount > othersWaiting || mayGrow)) return undefined;
     const isLong = load.expectedMillis > GROWTH_MILLIS;
     if (isLong && connectingCount === 0 && mayGrow) this.#connections.open();
-    const isFull = load.knownMillis > AHEAD_MILLIS + load.roundTripMillis;
     const mayWait = !mayQueue && !mayGrow && shared.length > 1 && !this.#sharesCommit(work);
-    return isFull && mayWait ? undefined : busy;
+    return isFull(load) && mayWait ? undefined : busy;
   }
 
   /** Writes that share a Sync cost least where many are together. @param {Query | Batch} work */
@@ -115,6 +120,7 @@ class Balancer {
       load.inFlight < connection.maxInFlight &&
       load.expectedMillis < Math.max(this.#spreadMillis, load.inFlight * CLIENT_MILLIS) &&
       load.unknown === 0 &&
+      !isFull(load) &&
       !isSpent &&
       !load.isBlocked(now)
     );

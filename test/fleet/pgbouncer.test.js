@@ -250,6 +250,11 @@ describe('behind PgBouncer', function () {
         const acts = [
           (i) => pool.query(insert, [i]),
           (i) => pool.query('select $1::int as i', [i]),
+          async () => {
+            const { code } = await errorOf(pool.query('select $1::int as i', ['none']));
+            assert.equal(code, '22P02');
+          },
+          (i) => pool.query(insert.replace('($1)', '(length($1))'), ['x'.repeat(i + 5000)]),
           (i) => pool.batch([{ text: insert, values: [i] }, 'select 1']),
           (i) =>
             pool.transaction((tx) => Promise.all([tx.query(insert, [i]), tx.query('select 1')])),
@@ -260,10 +265,10 @@ describe('behind PgBouncer', function () {
           },
         ];
         await warningsOf(() =>
-          Promise.all(Array.from({ length: 100 }, (_, i) => acts[i % acts.length](i))),
+          Promise.all(Array.from({ length: 140 }, (_, i) => acts[i % acts.length](i))),
         );
         const { rows } = await outside.query('select count(*)::int as n from pieces');
-        assert.equal(rows[0].n, 80);
+        assert.equal(rows[0].n, 100);
       });
     }
 
