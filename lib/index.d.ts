@@ -361,12 +361,14 @@ export interface PoolConfig extends ClientOptions {
   catchUpMillis?: number | undefined;
   /**
    * Maximum number of queries in flight on one connection. Further queries wait. Default: 1024, and 1 behind a
-   * PgBouncer before 1.20, which may lose what is in flight behind an answered query.
+   * PgBouncer before 1.20, which may lose what is in flight behind an answered query. With a system libpq, any pooler
+   * that reports process ids of its own counts as one.
    */
   maxInFlight?: number | undefined;
   /**
    * Milliseconds of work that a connection in use may have in front of a query that costs less than 0.05 ms, before an
-   * idle connection is woken for it; at least 0.005 for each query in flight, which the client needs for them. 0: idle connections are always used first. Default: 0.2.
+   * idle connection is woken for it. If 0.005 for each query in flight is more, that counts, up to a round trip and 1 ms:
+   * the client needs so long for them. 0: idle connections are always used first. Default: 0.2.
    */
   spreadMillis?: number | undefined;
   /**

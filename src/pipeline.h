@@ -107,9 +107,9 @@ class Pipeline final : public SocketWatcher::Owner {
   const char* ParameterStatus(const char* name) const {
     return lost() ? nullptr : PQparameterStatus(conn_.get(), name);
   }
-  // Up to `count`, the last one first.
+  // Up to `count`, and no more than 16, the last one first.
   std::vector<const char*> LastParameters(int count) const {
-    std::vector<const char*> names(lost() || count < 0 ? 0 : static_cast<size_t>(count));
+    std::vector<const char*> names(lost() ? 0 : static_cast<size_t>(std::clamp(count, 0, 16)));
     names.resize(
         pg_conduit::LastParameters(conn_.get(), names.data(), static_cast<int>(names.size())));
     return names;

@@ -1,7 +1,8 @@
 'use strict';
 
 // Where one query at a time may be in flight on a connection (`maxInFlight: 1`, and behind an old PgBouncer), nothing is
-// sent before all that was sent is answered. Owned by outbox.js.
+// sent before all that was sent is answered: apart from the savepoints around a stream in a transaction (read-guard.js), in
+// which a session is given to nobody else. Owned by outbox.js.
 
 /**
  * PgBouncer before 1.21, in transaction mode, gives the session of the server to somebody else when all Syncs that it has

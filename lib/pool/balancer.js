@@ -91,7 +91,7 @@ class Balancer {
       areFew(inFlight, busy.connection.load.expectedMillis) ||
       busy.connection.load.unknown > 0 ||
       isFull(busy.connection.load) ||
-      busy.connection.load.expectedMillis >= Math.max(this.#spreadMillis, inFlight * CLIENT_MILLIS);
+      busy.connection.load.expectedMillis >= this.#patience(inFlight);
     this.#last = isWorthWaking && idle !== undefined ? idle : busy;
     if (this.#last !== busy || busy === undefined) return this.#last;
     const { load } = busy.connection;
@@ -103,6 +103,11 @@ class Balancer {
     if (isLong && connectingCount === 0 && mayGrow) this.#connections.open();
     const mayWait = !mayQueue && !mayGrow && shared.length > 1 && !this.#sharesCommit(work);
     return isFull(load) && mayWait ? undefined : busy;
+  }
+
+  /** @param {number} inFlight @returns {number} ms in front of a cheap query for which no other backend is woken */
+  #patience(inFlight) {
+    return Math.max(this.#spreadMillis, inFlight * CLIENT_MILLIS);
   }
 
   /** Writes that share a Sync cost least where many are together. @param {Query | Batch} work */
@@ -118,7 +123,7 @@ class Balancer {
       state === 'shared' &&
       !areFew(load.inFlight, load.expectedMillis) &&
       load.inFlight < connection.maxInFlight &&
-      load.expectedMillis < Math.max(this.#spreadMillis, load.inFlight * CLIENT_MILLIS) &&
+      load.expectedMillis < this.#patience(load.inFlight) &&
       load.unknown === 0 &&
       !isFull(load) &&
       !isSpent &&

@@ -72,7 +72,7 @@ describe('With one query in flight at a time', function () {
     assert.equal(most, 1);
   });
 
-  it('nothing of the driver’s own stands beside a query', async () => {
+  it('no statement of our own stands beside a query', async () => {
     // Each text is prepared at its second use, and closed soon; what floats look like is asked for.
     const pool = newPool({ statementCacheSize: 2 });
     const texts = Array.from({ length: 6 }, (_, k) => `select $1::float8 / 3 as f, ${k} as k`);
@@ -105,6 +105,18 @@ describe('With one query in flight at a time', function () {
       const codes = (await Promise.all(all)).map(({ error }) => error?.code);
       assert.deepEqual(codes, ['22P02', undefined, '22P02', undefined]);
     }
+    assert.equal(most, 1);
+  });
+
+  it('a query that is cancelled takes no other with it', async () => {
+    const pool = newPool();
+    const signal = AbortSignal.timeout(100);
+    const texts = [{ text: 'select pg_sleep(10)', signal }, 'select 1', 'select 2'];
+    const outcomes = await Promise.all(texts.map((query) => outcomeOf(pool.query(query))));
+    assert.deepEqual(
+      outcomes.map(({ error }) => error === undefined),
+      [false, true, true],
+    );
     assert.equal(most, 1);
   });
 
