@@ -70,8 +70,8 @@ function placeNode(root, { npm, node }, { hasHeaders = false } = {}) {
     const target = `../lib/node_modules/npm/bin/${name}-cli.js`;
     fs.symlinkSync(target, root.path(`/usr/local/bin/${name}`));
   }
-  /** @type {Record<string, string>} */
-  const env = {};
+  /** npm tells its own news, of a newer npm, at any time. @type {Record<string, string>} */
+  const env = { npm_config_update_notifier: 'false' };
   const config = outsideConfig();
   for (const name of SETTINGS) {
     const value = config[name];
