@@ -301,6 +301,13 @@ export interface ClientOptions extends LibpqOptions {
   multiplex?: 'off' | 'reads' | 'all' | undefined;
   /** Whether `end()` of a client finishes what is in flight, as in `pg`. All clients pipeline. Default: false. */
   pipeline?: boolean | undefined;
+  /**
+   * Microseconds that the event loop stays awake for an answer, from 0 to 1000. To sleep and be woken costs a thread 20 to
+   * 50 us of CPU, and delays the answer: one that is near is cheaper to wait for. Meanwhile, the loop serves everything
+   * else. Where answers take longer it is seldom tried. It counts as activity in `performance.eventLoopUtilization()`.
+   * 0: the loop sleeps. Default: 100, and 0 on a machine with one CPU.
+   */
+  busyPollMicros?: number | undefined;
   /** No effect: the driver chooses the format for each statement, and the values are the same. */
   binary?: boolean | undefined;
   /**

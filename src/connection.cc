@@ -1,6 +1,7 @@
 // See connection.h.
 #include "connection.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -8,6 +9,8 @@
 namespace pg_conduit {
 
 namespace {
+
+constexpr int64_t kMaxBusyPollMicros = 1000;
 
 // In a thread that is being terminated every call may fail, and the wrappers of node-addon-api end
 // the process when one is used on another's empty result. So the plain functions are used here,
@@ -91,8 +94,10 @@ void Connection::JS_Connect(const Napi::CallbackInfo& info) {
       file_keywords.size() != texts.size()) {
     return;
   }
-  if (!info[4].IsNumber()) return;
+  if (!info[4].IsNumber() || !info[5].IsNumber()) return;
   const int max_scram_iterations = info[4].As<Napi::Number>().Int32Value();
+  const int64_t micros = info[5].As<Napi::Number>().Int64Value();
+  busy_poll_ = static_cast<uint64_t>(std::clamp(micros, int64_t{0}, kMaxBusyPollMicros)) * 1000;
   std::shared_ptr<TlsFiles> files;
   std::string message;
   if (!texts.empty()) {
@@ -250,7 +255,7 @@ void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   const int process_id = PQbackendPID(conn.get());
   const int server_version = PQserverVersion(conn.get());
   pipeline_ =
-      std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn), std::move(files));
+      std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn), std::move(files), busy_poll_);
   std::string message;
   if (!pipeline_->Start(loop_ref_, &message)) {
     pipeline_.reset();

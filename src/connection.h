@@ -28,8 +28,9 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   void ShutDown();
 
  private:
-  // connect(keywords: string[], values: string[], fileKeywords: string[], texts: string[]): void;
-  // the texts go to libpq as files. Events follow.
+  // connect(keywords: string[], values: string[], fileKeywords: string[], texts: string[],
+  // scramMaxIterations: number, busyPollMicros: number): void; the texts go to libpq as files.
+  // Events follow.
   void JS_Connect(const Napi::CallbackInfo& info);
   // close(): void; sends Terminate. What was pending is reported as lost.
   void JS_Close(const Napi::CallbackInfo& info);
@@ -73,6 +74,7 @@ class Connection : public Napi::ObjectWrap<Connection>, public Connector::Owner 
   std::shared_ptr<AddonData> data_;
   int32_t id_ = 0;
   bool loop_ref_ = true;
+  uint64_t busy_poll_ = 0;  // nanoseconds
   std::unique_ptr<Connector> connector_;
   std::unique_ptr<Pipeline> pipeline_;
   PipelineCounters last_counters_;  // once the pipeline is closed

@@ -1,8 +1,6 @@
 // See loop_turn.h.
 #include "loop_turn.h"
 
-#include <algorithm>
-
 #include "pipeline.h"
 
 namespace pg_conduit {
@@ -17,7 +15,7 @@ constexpr uint64_t kSleptNanos = 20000;
 struct LoopTurn::Handles {
   uv_prepare_t prepare;
   uv_check_t check;
-  uv_idle_t idle;  // active while a delivery waits: makes the poll return at once
+  uv_idle_t idle;  // active while the loop must stay awake: makes the poll return at once
   HandleCount* count;
   LoopTurn* turn;  // null once the LoopTurn is gone
   int open;
@@ -75,7 +73,7 @@ void LoopTurn::Forget(const Pipeline* pipeline) {
                static_cast<Pipeline*>(nullptr));
 }
 
-void LoopTurn::RequestDelivery() {
+void LoopTurn::StayAwake() {
   uv_idle_start(&handles_->idle, [](uv_idle_t*) {});
 }
 
@@ -91,11 +89,19 @@ void LoopTurn::Prepare() {
   owner_->EndTick();
   owner_->ReadCommands();
   Flush();
-  // Sending and flushing also read answers; the loop must not sleep on those.
-  if (owner_->HasDelivery()) RequestDelivery();
   // What the poll brings arrives later than what was read here.
   arrival_ = Arrival{0, 0};
   polls_at_ = uv_hrtime();
+  if (polling_ != 0) {
+    poll_until_ = std::max(poll_until_, polls_at_ + polling_);
+    polling_ = 0;
+  }
+  // Sending and flushing also read answers; the loop must not sleep on those.
+  if (owner_->HasDelivery() || polls_at_ < poll_until_) {
+    StayAwake();
+  } else if (uv_backend_timeout(loop_) != 0) {
+    ++sleeps_;
+  }
   idle_at_ = uv_metrics_idle_time(loop_);
 }
 

@@ -8,6 +8,8 @@
 
 #include <uv.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -43,7 +45,21 @@ class LoopTurn {
   // The pipeline is being destroyed.
   void Forget(const Pipeline* pipeline);
   // Something waits to be delivered: the loop must neither sleep nor end.
-  void RequestDelivery();
+  void RequestDelivery() { StayAwake(); }
+
+  // Until EndPolling(), for each BeginPolling(), the next poll and those of that many nanoseconds
+  // behind it must not sleep.
+  void BeginPolling(uint64_t nanos) {
+    ++pollers_;
+    polling_ = std::max(polling_, nanos);
+  }
+  void EndPolling() {
+    if (--pollers_ > 0) return;
+    polling_ = 0;
+    poll_until_ = 0;
+  }
+  // How often the loop was free to sleep.
+  uint64_t sleeps() const { return sleeps_; }
 
   // Commands are being handed to libpq.
   void MarkSend() { sent_at_ = uv_hrtime(); }
@@ -63,6 +79,7 @@ class LoopTurn {
 
   void Prepare();
   void Check();
+  void StayAwake();
   uint64_t Slept() const;
 
   uv_loop_t* loop_;
@@ -75,6 +92,10 @@ class LoopTurn {
   uint64_t idle_at_ = 0;    // how long the loop had slept in all by then
   uint64_t polled_at_ = 0;  // when the last turn's poll returned
   Arrival arrival_{0, 0};   // in this turn; 0 until it is needed
+  uint64_t pollers_ = 0;
+  uint64_t polling_ = 0;     // for how long, from the next poll on
+  uint64_t poll_until_ = 0;  // in nanoseconds of uv_hrtime
+  uint64_t sleeps_ = 0;
 };
 
 }  // namespace pg_conduit

@@ -20,14 +20,21 @@ constexpr int kChunkRows = 256;
 // More than it takes to empty a socket's buffer.
 constexpr int kMaxLastReads = 4096;
 
+// With more than eight queries or so in flight a sleep is shared by many answers, and to poll costs more than it saves.
+constexpr size_t kFewPending = 16;
+
 // TLS records that are read before others have their turn, of 16 kB at most.
 constexpr int kMaxReads = 8;
 
 }  // namespace
 
 Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
-                   std::shared_ptr<TlsFiles> files)
-    : context_(context), id_(id), conn_(std::move(conn)), files_(std::move(files)) {
+                   std::shared_ptr<TlsFiles> files, uint64_t busy_poll)
+    : context_(context),
+      id_(id),
+      conn_(std::move(conn)),
+      files_(std::move(files)),
+      busy_poll_(context.turn, busy_poll) {
   if (PQsslInUse(conn_.get()) != 0) {
     ssl_ = static_cast<SSL*>(PQsslStruct(conn_.get(), "OpenSSL"));
   }
@@ -181,7 +188,19 @@ void Pipeline::Flush() {
   // A full socket makes libpq read while it writes.
   if (reading_ && HoldsUnread()) Consume();
   if (lost()) return;
-  if (!Watch()) Lose("the event loop cannot watch the connection's socket");
+  if (!Watch()) {
+    Lose("the event loop cannot watch the connection's socket");
+    return;
+  }
+  AwaitAnswer();
+}
+
+void Pipeline::AwaitAnswer() {
+  if (lost() || !reading_ || fifo_.empty()) {
+    busy_poll_.Stop();
+  } else if (fifo_.size() <= kFewPending) {
+    busy_poll_.Await();
+  }
 }
 
 bool Pipeline::Watch() {
@@ -213,9 +232,11 @@ void Pipeline::OnSocketEvent(int status, int events) {
     return;
   }
   ++counters_.wakeups;
+  if ((events & UV_READABLE) != 0) busy_poll_.Arrived();
   if (reading_) Consume();
   if (lost()) return;
   if ((events & UV_WRITABLE) != 0) Flush();
+  AwaitAnswer();
 }
 
 void Pipeline::Consume() {
@@ -323,6 +344,7 @@ void Pipeline::Lose(const char* message) {
     simple_slot_ = kNoSlot;
   }
   copy_ = CopyState::kNone;
+  busy_poll_.Stop();
   cancel_.reset();
   watcher_.reset();
   ssl_ = nullptr;

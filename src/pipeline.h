@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "busy_poll.h"
 #include "cancel.h"
 #include "capabilities.h"
 #include "delivery.h"
@@ -68,9 +69,10 @@ inline bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == P
 
 class Pipeline final : public SocketWatcher::Owner {
  public:
-  // `conn` is connected and in non-blocking pipeline mode; `files`: those that it names, or null.
+  // `conn` is connected and in non-blocking pipeline mode; `files`: those that it names, or null;
+  // `busy_poll`: for how many nanoseconds the loop stays awake for an answer.
   Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
-           std::shared_ptr<TlsFiles> files);
+           std::shared_ptr<TlsFiles> files, uint64_t busy_poll);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -162,6 +164,7 @@ class Pipeline final : public SocketWatcher::Owner {
   void SendDescribe(int32_t slot, uint32_t flags, const char* text);
   bool CanSend(int32_t slot);
   void RequestFlush();
+  void AwaitAnswer();
   void Drain();
   void StartSimple();
   void EndSimple();
@@ -199,6 +202,7 @@ class Pipeline final : public SocketWatcher::Owner {
   std::deque<Pending> fifo_;
   PipelineCounters counters_;
   ServerClock clock_;
+  BusyPoll busy_poll_;
   bool has_unasked_ = false;  // see IsUnaskedAnswer
   bool flush_requested_ = false;
   bool want_writable_ = false;

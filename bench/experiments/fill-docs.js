@@ -24,7 +24,7 @@ const { EXPERIMENTS } = require('.');
  * @property {(result: Result) => string} read
  */
 
-const PAGES = ['experiments.md', 'scaling.md'].map((name) =>
+const PAGES = ['experiments.md', 'performance.md', 'scaling.md'].map((name) =>
   path.join(__dirname, '..', '..', 'docs', name),
 );
 const TABLE =

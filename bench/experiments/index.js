@@ -72,6 +72,7 @@ const EXPERIMENTS = [
   require('./fleet'),
   require('./costs'),
   require('./asking-others'),
+  require('./staying-awake'),
 ];
 
 module.exports = { EXPERIMENTS };

@@ -89,7 +89,7 @@ class Handshake {
     // What has come in the same turn as the end of the limit is delivered first, or it would count for the next attempt.
     const onOver = () => setTimeout(() => attempt === this.#attempts && this.#onSilent(), 0);
     if (millis > 0) this.#limit = new TimeLimit(millis, onOver);
-    const { tls, scramMaxIterations } = this.#settings;
+    const { tls, scramMaxIterations, busyPollMicros } = this.#settings;
     const files = this.pump === undefined ? tls.files : {};
     this.#native.connect(
       Object.keys(conninfo),
@@ -97,6 +97,7 @@ class Handshake {
       Object.keys(files),
       Object.values(files),
       scramMaxIterations,
+      busyPollMicros,
     );
   }
 

@@ -20,7 +20,8 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
 /**
  * @typedef {object} NativeConnection
  * @property {(keywords: string[], values: string[], fileKeywords: string[],
- *   texts: string[], scramMaxIterations: number) => void} connect the texts go to libpq as files
+ *   texts: string[], scramMaxIterations: number, busyPollMicros: number) => void} connect the texts go to
+ *   libpq as files
  * @property {() => void} close
  * @property {() => number} leave closes it, and gives a descriptor of its socket, or -1
  * @property {() => { slot: number, millis: number } | undefined} head what the server is to answer

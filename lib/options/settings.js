@@ -3,6 +3,7 @@
 // The driver's own settings, those that are no keywords of libpq: what a client and a pool are given to work with, and
 // for each option that becomes one its check and its default. Read by options.js; a new option begins here.
 
+const { availableParallelism } = require('node:os');
 const { isRowKeys, types } = require('../rows');
 const { flag, idleLimit, number, numberElse, timeLimit, unlessFalsy } = require('./as-in-pg');
 const {
@@ -35,6 +36,7 @@ const {
  * @property {boolean} fetchTypes
  * @property {import('../rows').FetchedTypes | undefined} fetchedTypes those of fetchTypes
  * @property {number} scramMaxIterations 0: no limit
+ * @property {number} busyPollMicros that the event loop stays awake for an answer; 0: it sleeps
  * @property {boolean} namedParameters
  * @property {'camel' | false | ((name: string) => string)} [rowKeys]
  * @property {boolean} queryInErrors
@@ -130,6 +132,7 @@ const SETTINGS = {
   numericArrays: { check: oneOf('number', 'string'), default: 'number' },
   fetchTypes: { check: boolean, default: false },
   scramMaxIterations: { check: numberElse(100000), default: 100000 },
+  busyPollMicros: { check: integer(0, 1000), default: availableParallelism() > 1 ? 100 : 0 },
   namedParameters: { check: boolean, default: false },
   rowKeys: { check: rowKeys },
   queryInErrors: { check: boolean, default: false },

@@ -58,6 +58,7 @@ expectAssignable<ClientOptions>({
   pipeline: true,
   binary: false,
   scramMaxIterations: 100000,
+  busyPollMicros: 0,
   Promise,
 });
 expectAssignable<ClientOptions>({
