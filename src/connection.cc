@@ -254,8 +254,8 @@ void Connection::OnConnected(ConnPtr conn, std::shared_ptr<TlsFiles> files) {
   connector_.reset();
   const int process_id = PQbackendPID(conn.get());
   const int server_version = PQserverVersion(conn.get());
-  pipeline_ =
-      std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn), std::move(files), busy_poll_);
+  pipeline_ = std::make_unique<Pipeline>(data_->pipeline_context(), id_, std::move(conn),
+                                         std::move(files), busy_poll_);
   std::string message;
   if (!pipeline_->Start(loop_ref_, &message)) {
     pipeline_.reset();
