@@ -7,7 +7,7 @@ namespace pg_conduit {
 
 namespace {
 
-// So of 256 waits one is tried in vain: less than 1 us for each.
+// So of 257 waits one is tried in vain: less than 1 us for each.
 constexpr uint32_t kMaxMisses = 8;
 
 }  // namespace
@@ -20,8 +20,7 @@ void BusyPoll::Await() {
     return;
   }
   polls_ = true;
-  sleeps_ = turn_->sleeps();
-  turn_->BeginPolling(nanos_);
+  sleeps_ = turn_->BeginPolling(nanos_);
 }
 
 void BusyPoll::Arrived() {
@@ -37,7 +36,7 @@ void BusyPoll::Arrived() {
 }
 
 void BusyPoll::Stop() {
-  if (polls_) turn_->EndPolling();
+  if (polls_) turn_->EndPolling(sleeps_);
   awaits_ = false;
   polls_ = false;
 }

@@ -1,7 +1,7 @@
 // Whether the event loop stays awake for the next answer to a connection. To sleep and to be woken
-// takes a thread 20 to 50 us, so an answer that comes sooner is cheaper to poll for, and arrives
-// earlier (spin, then park). Where answers take longer that is seldom tried: behind each miss in a
-// row twice as many waits go by without it. Owned by Pipeline.
+// takes a thread 20 to 50 us of CPU, and delays the answer by more; so one that comes soon is
+// polled for (spin, then park). Where answers take longer that is seldom tried: behind each miss
+// twice as many waits go by without it, behind a hit half as many. Owned by Pipeline.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,10 @@
 // See loop_turn.h.
 #include "loop_turn.h"
 
+#ifndef _WIN32
+#include <sched.h>
+#endif
+
 #include "pipeline.h"
 
 namespace pg_conduit {
@@ -9,6 +13,14 @@ namespace {
 
 // A poll that slept for longer than this was woken by something that arrived just then.
 constexpr uint64_t kSleptNanos = 20000;
+
+void YieldCore() {
+#ifdef _WIN32
+  SwitchToThread();
+#else
+  sched_yield();
+#endif
+}
 
 }  // namespace
 
@@ -90,19 +102,28 @@ void LoopTurn::Prepare() {
   owner_->ReadCommands();
   Flush();
   // What the poll brings arrives later than what was read here.
-  arrival_ = Arrival{0, 0};
+  arrival_ = Arrival{0, 0, false};
   polls_at_ = uv_hrtime();
+  // Sending and flushing also read answers; the loop must not sleep on those.
+  if (owner_->HasDelivery() || Polls()) {
+    StayAwake();
+  } else if (uv_backend_timeout(loop_) != 0) {
+    ++sleeps_;
+    pollers_ = 0;
+  }
+  idle_at_ = uv_metrics_idle_time(loop_);
+}
+
+bool LoopTurn::Polls() {
   if (polling_ != 0) {
     poll_until_ = std::max(poll_until_, polls_at_ + polling_);
     polling_ = 0;
   }
-  // Sending and flushing also read answers; the loop must not sleep on those.
-  if (owner_->HasDelivery() || polls_at_ < poll_until_) {
-    StayAwake();
-  } else if (uv_backend_timeout(loop_) != 0) {
-    ++sleeps_;
-  }
-  idle_at_ = uv_metrics_idle_time(loop_);
+  if (polls_at_ >= poll_until_) return false;
+  // The last poll has brought nothing: the server may be waiting for this very core.
+  if (poll_until_ == polled_until_) YieldCore();
+  polled_until_ = poll_until_;
+  return true;
 }
 
 const LoopTurn::Arrival& LoopTurn::arrival() {
@@ -111,7 +132,8 @@ const LoopTurn::Arrival& LoopTurn::arrival() {
   // Not the time since then: what another socket has brought may have kept JavaScript busy
   // meanwhile.
   const uint64_t slept = polls_at_ == 0 ? 0 : Slept();
-  arrival_ = Arrival{slept > kSleptNanos ? polls_at_ + slept : polled_at_, now};
+  const bool has_slept = slept > kSleptNanos;
+  arrival_ = Arrival{has_slept ? polls_at_ + slept : polled_at_, now, has_slept};
   return arrival_;
 }
 
@@ -120,7 +142,7 @@ uint64_t LoopTurn::Slept() const { return uv_metrics_idle_time(loop_) - idle_at_
 void LoopTurn::Check() {
   uv_idle_stop(&handles_->idle);
   polled_at_ = polls_at_ + Slept();
-  arrival_ = Arrival{0, 0};
+  arrival_ = Arrival{0, 0, false};
   polls_at_ = 0;
   owner_->Deliver();
 }

@@ -47,14 +47,15 @@ class LoopTurn {
   // Something waits to be delivered: the loop must neither sleep nor end.
   void RequestDelivery() { StayAwake(); }
 
-  // Until EndPolling(), for each BeginPolling(), the next poll and those of that many nanoseconds
-  // behind it must not sleep.
-  void BeginPolling(uint64_t nanos) {
+  // Until EndPolling() of all who have begun, the next poll and those of that many nanoseconds
+  // behind it do not sleep. Returns sleeps(): when that has changed, the time was over.
+  uint64_t BeginPolling(uint64_t nanos) {
     ++pollers_;
     polling_ = std::max(polling_, nanos);
+    return sleeps_;
   }
-  void EndPolling() {
-    if (--pollers_ > 0) return;
+  void EndPolling(uint64_t begun) {
+    if (begun != sleeps_ || --pollers_ > 0) return;
     polling_ = 0;
     poll_until_ = 0;
   }
@@ -71,6 +72,7 @@ class LoopTurn {
   struct Arrival {
     uint64_t earliest;
     uint64_t latest;
+    bool slept;  // it has woken the loop
   };
   const Arrival& arrival();
 
@@ -80,6 +82,8 @@ class LoopTurn {
   void Prepare();
   void Check();
   void StayAwake();
+  // Whether this turn's poll is not to sleep.
+  bool Polls();
   uint64_t Slept() const;
 
   uv_loop_t* loop_;
@@ -88,13 +92,14 @@ class LoopTurn {
   std::vector<Pipeline*> dirty_;
   std::vector<Pipeline*> flushing_;
   uint64_t sent_at_ = 0;
-  uint64_t polls_at_ = 0;   // when this turn began to poll; 0 while it does not
-  uint64_t idle_at_ = 0;    // how long the loop had slept in all by then
-  uint64_t polled_at_ = 0;  // when the last turn's poll returned
-  Arrival arrival_{0, 0};   // in this turn; 0 until it is needed
-  uint64_t pollers_ = 0;
-  uint64_t polling_ = 0;     // for how long, from the next poll on
-  uint64_t poll_until_ = 0;  // in nanoseconds of uv_hrtime
+  uint64_t polls_at_ = 0;         // when this turn began to poll; 0 while it does not
+  uint64_t idle_at_ = 0;          // how long the loop had slept in all by then
+  uint64_t polled_at_ = 0;        // when the last turn's poll returned
+  Arrival arrival_{0, 0, false};  // in this turn; 0 until it is needed
+  uint64_t pollers_ = 0;          // since the loop was free to sleep
+  uint64_t polling_ = 0;          // for how long, from the next poll on
+  uint64_t poll_until_ = 0;       // in nanoseconds of uv_hrtime
+  uint64_t polled_until_ = 0;     // what it was in the turn before
   uint64_t sleeps_ = 0;
 };
 

@@ -20,9 +20,9 @@ constexpr int kChunkRows = 256;
 // More than it takes to empty a socket's buffer.
 constexpr int kMaxLastReads = 4096;
 
-// With more than eight queries or so in flight a sleep is shared by many answers, and to poll costs
-// more than it saves.
-constexpr size_t kFewPending = 16;
+// With more than thirty queries or so in flight a sleep is shared by many answers, and to poll
+// costs more than it saves.
+constexpr size_t kFewPending = 64;
 
 // TLS records that are read before others have their turn, of 16 kB at most.
 constexpr int kMaxReads = 8;

@@ -26,7 +26,8 @@ class ServerClock {
   // The shortest time between a Sync and its answer, in nanoseconds: that of the network, without
   // the server's work.
   uint64_t round_trip_ = UINT64_MAX;
-  uint64_t last_sync_at_ = 0;  // when the last answer arrived, at the earliest
+  uint64_t slept_round_trip_ = UINT64_MAX;  // of those whose answer has woken the loop
+  uint64_t last_sync_at_ = 0;               // when the last answer arrived, at the earliest
   uint64_t last_sync_seen_at_ = 0;
 };
 

@@ -29,13 +29,13 @@ const CLIENT_MILLIS = 0.005;
 const AHEAD_MILLIS = 1;
 
 /**
- * Whether idle connections are used first: up to three callers are served faster side by side, if their queries are worth
- * waking another backend.
+ * Whether idle connections are used first: two callers are served faster side by side, since hardly anything is saved by
+ * sending their queries together, and so are three of queries that are worth waking another backend.
  * @param {number} inFlight
  * @param {number} millis what those cost that are in front on the connection in use
  */
 function areFew(inFlight, millis) {
-  return inFlight < 3 && millis >= WAKE_MILLIS;
+  return inFlight < 2 || (inFlight < 3 && millis >= WAKE_MILLIS);
 }
 
 /** @param {import('../connection').Connection['load']} load */
@@ -121,7 +121,6 @@ class Balancer {
     const { load } = connection;
     return (
       state === 'shared' &&
-      load.inFlight > 0 &&
       !areFew(load.inFlight, load.expectedMillis) &&
       load.inFlight < connection.maxInFlight &&
       load.expectedMillis < this.#patience(load.inFlight) &&

@@ -64,10 +64,7 @@ describe('The event loop', function () {
     const turns = await turnsFor(client, LATE);
     const again = [];
     for (let round = 0; round < 6; ++round) again.push(await turnsFor(client, SOON));
-    assert.ok(
-      again.some((soon) => soon > FEW_TURNS),
-      String(again),
-    );
+    assert.ok(again.filter((soon) => soon > FEW_TURNS).length >= 3, String(again));
     assert.ok(turns < Math.max(...again) / 2, `${turns} ${again}`);
   });
 
