@@ -1,10 +1,6 @@
 // See loop_turn.h.
 #include "loop_turn.h"
 
-#ifndef _WIN32
-#include <sched.h>
-#endif
-
 #include "pipeline.h"
 
 namespace pg_conduit {
@@ -13,14 +9,6 @@ namespace {
 
 // A poll that slept for longer than this was woken by something that arrived just then.
 constexpr uint64_t kSleptNanos = 20000;
-
-void YieldCore() {
-#ifdef _WIN32
-  SwitchToThread();
-#else
-  sched_yield();
-#endif
-}
 
 }  // namespace
 
@@ -119,11 +107,7 @@ bool LoopTurn::Polls() {
     poll_until_ = std::max(poll_until_, polls_at_ + polling_);
     polling_ = 0;
   }
-  if (polls_at_ >= poll_until_) return false;
-  // The last poll has brought nothing: the server may be waiting for this very core.
-  if (poll_until_ == polled_until_) YieldCore();
-  polled_until_ = poll_until_;
-  return true;
+  return polls_at_ < poll_until_;
 }
 
 const LoopTurn::Arrival& LoopTurn::arrival() {

@@ -99,7 +99,6 @@ class LoopTurn {
   uint64_t pollers_ = 0;          // since the loop was free to sleep
   uint64_t polling_ = 0;          // for how long, from the next poll on
   uint64_t poll_until_ = 0;       // in nanoseconds of uv_hrtime
-  uint64_t polled_until_ = 0;     // what it was in the turn before
   uint64_t sleeps_ = 0;
 };
 

@@ -3,6 +3,7 @@
 // The driver's own settings, those that are no keywords of libpq: what a client and a pool are given to work with, and
 // for each option that becomes one its check and its default. Read by options.js; a new option begins here.
 
+const { availableParallelism } = require('node:os');
 const { isRowKeys, types } = require('../rows');
 const { flag, idleLimit, number, numberElse, timeLimit, unlessFalsy } = require('./as-in-pg');
 const {
@@ -131,7 +132,7 @@ const SETTINGS = {
   numericArrays: { check: oneOf('number', 'string'), default: 'number' },
   fetchTypes: { check: boolean, default: false },
   scramMaxIterations: { check: numberElse(100000), default: 100000 },
-  busyPollMicros: { check: integer(0, 1000), default: 100 },
+  busyPollMicros: { check: integer(0, 1000), default: availableParallelism() > 1 ? 100 : 0 },
   namedParameters: { check: boolean, default: false },
   rowKeys: { check: rowKeys },
   queryInErrors: { check: boolean, default: false },
