@@ -12,7 +12,7 @@ const { endAll, newClient, newPool } = require('../support/connect');
 const TIMES = 100;
 /** Of an answer for which nobody stays awake: it is read, delivered and asked for. */
 const FEW_TURNS = 4;
-/** Fewer than it would make for each, if it stayed awake. */
+/** Fewer than it makes if it stays awake for one answer. */
 const MANY_TURNS = 200;
 
 /** Sooner than the loop would sleep with MOST. */
@@ -21,7 +21,7 @@ const LATE = 'select pg_sleep(0.003)';
 const MOST = 1000;
 
 function countTurns() {
-  // Of Node.js before 20.18 the type does not tell it.
+  // Its type does not tell of it yet.
   return /** @type {any} */ (performance.nodeTiming).uvMetricsInfo.loopCount;
 }
 
@@ -86,6 +86,8 @@ describe('The event loop', function () {
     await client.query('select 1');
     const before = countTurns();
     await delay(100);
-    assert.ok(countTurns() - before < FEW_TURNS, String(countTurns() - before));
+    // Whatever else the process does may wake it.
+    const turns = countTurns() - before;
+    assert.ok(turns < MANY_TURNS, String(turns));
   });
 });
