@@ -376,7 +376,8 @@ export interface PoolConfig extends ClientOptions {
   /**
    * Milliseconds of work that a connection in use may have in front of a query that costs less than 0.05 ms, before an
    * idle connection is woken for it. If 0.005 for each query in flight is more, that counts, up to a round trip and 1 ms:
-   * the client needs so long for them. 0: idle connections are always used first. Default: 0.2.
+   * the client needs so long for them. Only reads count: what may wait for a lock is never joined while a connection is
+   * idle. 0: idle connections are always used first. Default: 0.2.
    */
   spreadMillis?: number | undefined;
   /**

@@ -38,6 +38,8 @@ class ConnectionLoad {
   #tick = -1;
   /** Those among them whose statements were never seen before: each may be slow. */
   unknown = 0;
+  /** How many are more than reads: each may wait for a lock, or is not known not to. */
+  locking = 0;
   /** When the query at the head became the head (performance.now()). */
   headSince = 0;
   /** The tick that was being written then, if nothing was in flight before it. */
@@ -66,6 +68,8 @@ class ConnectionLoad {
     } else {
       query.pace = 'fast';
     }
+    query.mayLock = query.info.effect !== 'read';
+    if (query.mayLock) ++this.locking;
     if (this.inFlight === 0) this.#begin();
     this.#count();
     this.expectedMillis += query.expectedMillis;
@@ -94,6 +98,7 @@ class ConnectionLoad {
     this.expectedMillis = this.inFlight === 0 ? 0 : this.expectedMillis - query.expectedMillis;
     if (query.pace === 'unknown') --this.unknown;
     else if (query.pace === 'slow') --this.#slow;
+    if (query.mayLock) --this.locking;
   }
 
   /** @param {Query | Batch} work that was added, and is not sent yet */
@@ -126,11 +131,13 @@ class ConnectionLoad {
   reserve() {
     if (this.inFlight === 0) this.#begin();
     ++this.inFlight;
+    ++this.locking;
     ++this.#held;
   }
 
   unreserve() {
     --this.inFlight;
+    --this.locking;
     --this.#held;
   }
 

@@ -29,13 +29,13 @@ const CLIENT_MILLIS = 0.005;
 const AHEAD_MILLIS = 1;
 
 /**
- * Whether idle connections are used first: two callers are served faster side by side, since hardly anything is saved by
- * sending their queries together, and so are three of queries that are worth waking another backend.
+ * Whether idle connections are used first: a few callers are served faster side by side if what is in front of them is
+ * worth waking another backend.
  * @param {number} inFlight
  * @param {number} millis what those cost that are in front on the connection in use
  */
 function areFew(inFlight, millis) {
-  return inFlight < 2 || (inFlight < 3 && millis >= WAKE_MILLIS);
+  return inFlight < 3 && millis >= WAKE_MILLIS;
 }
 
 /** @param {import('../connection').Connection['load']} load */
@@ -90,6 +90,7 @@ class Balancer {
       !mayJoin ||
       areFew(inFlight, busy.connection.load.expectedMillis) ||
       busy.connection.load.unknown > 0 ||
+      busy.connection.load.locking > 0 ||
       isFull(busy.connection.load) ||
       busy.connection.load.expectedMillis >= this.#patience(inFlight);
     this.#last = isWorthWaking && idle !== undefined ? idle : busy;
@@ -121,6 +122,8 @@ class Balancer {
     const { load } = connection;
     return (
       state === 'shared' &&
+      load.inFlight > 0 &&
+      load.locking === 0 &&
       !areFew(load.inFlight, load.expectedMillis) &&
       load.inFlight < connection.maxInFlight &&
       load.expectedMillis < this.#patience(load.inFlight) &&
@@ -151,10 +154,11 @@ class Balancer {
         continue;
       }
       inFlight += load.inFlight;
-      if (load.inFlight >= maxInFlight || load.expectedMillis >= leastMillis) continue;
+      const millis = load.expectedMillis + (mayJoin && load.locking > 0 ? this.#spreadMillis : 0);
+      if (load.inFlight >= maxInFlight || millis >= leastMillis) continue;
       if (load.isBlocked(now)) continue;
       busy = member;
-      leastMillis = load.expectedMillis;
+      leastMillis = millis;
     }
     return { idle, busy, inFlight };
   }

@@ -64,6 +64,8 @@ class Query extends Work {
   profile = undefined;
   /** @type {Pace} */
   pace = 'unknown';
+  /** Whether it may wait for the lock of a row, as far as was known when it was submitted: set by the load of its connection. */
+  mayLock = true;
   /** Whether its rows are passed on as they come. */
   isStreamed = false;
   /** Whether only its types are asked for: its text must never be executed. */

@@ -21,6 +21,7 @@ const WAKE_MILLIS = 0.02;
  * @param {number} given.spreadMillis
  * @param {number} [given.cores]
  * @param {boolean} [given.mayQueue] whether no query waits
+ * @param {string} [given.effect] what they do to tables
  * @returns {{ perSecond: number, used: number, p99: number }} `used`: connections that were in use on average; `p99`:
  *   of the times in ms after which those were answered that cost no more than the average
  */
@@ -31,6 +32,7 @@ function simulate({
   spreadMillis,
   cores = 16,
   mayQueue = false,
+  effect = 'read',
 }) {
   let now = 0;
   mock.method(performance, 'now', () => now);
@@ -60,7 +62,8 @@ function simulate({
     while (waiting.length > 0 && send(waiting[0])) waiting.shift();
   };
   const ask = () => {
-    waiting.push({ info: { averageMillis: costMillis }, actual: cost(count++), since: now });
+    const info = { averageMillis: costMillis, effect };
+    waiting.push({ info, actual: cost(count++), since: now });
     serve();
   };
   const send = (/** @type {any} */ query) => {
@@ -128,9 +131,19 @@ describe('Cheap queries of a pool', function () {
       assert.ok(used > 3, String(used));
     });
 
-    it('share a connection from three on', () => {
-      const { used } = simulate({ callers: 3, costMillis: 0.005, spreadMillis: 0.2 });
-      assert.ok(used < 2.5, String(used));
+    it('share a connection from two on', () => {
+      const { used } = simulate({ callers: 2, costMillis: 0.005, spreadMillis: 0.2 });
+      assert.ok(used < 1.5, String(used));
+    });
+
+    it('have a connection each if they are writes, which may wait for locks', () => {
+      const { used } = simulate({
+        callers: 8,
+        costMillis: 0.005,
+        spreadMillis: 0.2,
+        effect: 'write',
+      });
+      assert.ok(used > 4, String(used));
     });
 
     it('spread over all of them if they cost 2 ms', () => {
@@ -138,24 +151,34 @@ describe('Cheap queries of a pool', function () {
       assert.ok(used > 15, String(used));
     });
 
-    it('use idle connections first while somebody has one alone, who may hold the lock that the others wait for', () => {
-      const [busy, idle] = [3, 0].map((inFlight) => ({
-        state: 'shared',
-        isSpent: false,
-        connection: {
-          load: { inFlight, expectedMillis: 0.01 * inFlight, unknown: 0, isBlocked: () => false },
-        },
-      }));
-      const connections = { shared: [busy, idle], connectingCount: 0, mayGrow: false };
+    describe('join a connection in use', () => {
       const work = /** @type {any} */ ({ info: { averageMillis: 0.01 } });
-      const choose = (/** @type {any[]} */ lent) => {
-        const members = new Set([busy, idle, ...lent]);
-        const settings = /** @type {any} */ ({ maxInFlight: 1024, spreadMillis: 0.2 });
-        const pool = /** @type {any} */ ({ ...connections, members });
-        return new Balancer(settings, pool, /** @type {any} */ ({ shared: 2 })).choose(work, 0);
+      const newMember = (/** @type {number} */ inFlight, locking = 0) => {
+        const expectedMillis = 0.01 * inFlight;
+        const load = { inFlight, expectedMillis, locking, unknown: 0, isBlocked: () => false };
+        return { state: 'shared', isSpent: false, connection: { load, maxInFlight: 1024 } };
       };
-      assert.equal(choose([]), busy);
-      assert.equal(choose([{}]), idle);
+      const choose = (/** @type {any[]} */ shared, /** @type {any[]} */ lent = []) => {
+        const settings = /** @type {any} */ ({ maxInFlight: 1024, spreadMillis: 0.2 });
+        const members = new Set([...shared, ...lent]);
+        const pool = /** @type {any} */ ({ shared, members, connectingCount: 0, mayGrow: false });
+        const limits = /** @type {any} */ ({ shared: shared.length });
+        return new Balancer(settings, pool, limits).choose(work, 0);
+      };
+
+      it('but not while somebody has one alone, who may hold the lock that the others wait for', () => {
+        const [busy, idle] = [newMember(3), newMember(0)];
+        assert.equal(choose([busy, idle]), busy);
+        assert.equal(choose([busy, idle], [{}]), idle);
+      });
+
+      it('but not behind what may wait for a lock', () => {
+        const [busy, idle, reading] = [newMember(3, 1), newMember(0), newMember(4)];
+        assert.equal(choose([busy, idle]), idle);
+        assert.equal(choose([busy, reading]), reading);
+        assert.equal(choose([busy, idle, reading]), reading);
+        assert.equal(choose([busy]), busy);
+      });
     });
 
     for (const callers of [32, 64, 512]) {
