@@ -66,6 +66,8 @@ class Catalog {
   /** The last answer. @type {{ names: CatalogNames, text: string, askedAt: number } | undefined} */
   #last = undefined;
   #isAsking = false;
+  /** The last question. @type {Query | undefined} */
+  #question = undefined;
   #notBefore = -Infinity;
   /** Incremented when the answer to an earlier request becomes worthless. */
   #epoch = 0;
@@ -126,11 +128,25 @@ class Catalog {
 
   /** @param {Carrier} carrier @param {number} now performance.now() */
   #ask(carrier, now) {
-    if (this.#isAsking || now < this.#notBefore) return;
+    if (this.#isStuck(carrier, now)) this.#question = undefined;
+    else if (this.#isAsking || now < this.#notBefore) return;
     this.#isAsking = true;
     this.#notBefore = now + PAUSE_MILLIS;
     // The query that made this necessary is just being sent.
     afterDelivery(() => this.#send(carrier));
+  }
+
+  /**
+   * Whether the question stands behind a statement that has stalled, and may be asked again elsewhere.
+   * @param {Carrier} carrier
+   * @param {number} now performance.now()
+   */
+  #isStuck(carrier, now) {
+    const question = this.#question;
+    const connection = question?.connection;
+    if (question === undefined || question.isSettled || connection === undefined) return false;
+    if (/** @type {object} */ (carrier) === connection) return false;
+    return connection.load.isOverdue(now) && connection.head !== question;
   }
 
   /** @param {Carrier} carrier */
@@ -145,6 +161,7 @@ class Catalog {
       { prepare: false, syncGroup: 'off', types: AS_TEXT },
       OWN_DEFAULTS,
     );
+    this.#question = query;
     const epoch = this.#epoch;
     const askedAt = performance.now();
     watch(query, PATIENCE_MILLIS, (error) => {

@@ -4,7 +4,7 @@
 // Pipeline owns the order; here queries are known by their slots. Made by client.js.
 
 const { afterDelivery, lock, StatementRefusedError } = require('../base');
-const { binding, entryAt, newConnectionId, removeConnection } = require('../native');
+const { binding, entriesOf, entryAt, newConnectionId, removeConnection } = require('../native');
 const { findUnsendable, outcome } = require('../query');
 const { Answers } = require('./answers');
 const { Canceller } = require('./canceller');
@@ -97,6 +97,11 @@ class Connection {
   /** Queries that were submitted and not settled. */
   get inFlight() {
     return this.load.inFlight;
+  }
+
+  /** What was submitted and is not settled, and what the driver asks itself: a search, for what is rare. @returns {any[]} */
+  get unsettled() {
+    return [...entriesOf(this), ...this.#outbox.held];
   }
 
   /** What the server is to answer next, if it is known. @returns {Query | undefined} one of its group */

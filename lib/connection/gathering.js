@@ -48,11 +48,17 @@ class Gathering {
     return lot;
   }
 
-  /** @returns {Query[]} all of them, text by text */
-  takeAll() {
+  /** All of them, text by text. */
+  get queries() {
     /** @type {Query[]} */
     const all = [];
     for (const lot of this.#lots.values()) for (const query of lot) all.push(query);
+    return all;
+  }
+
+  /** @returns {Query[]} `queries`, which are removed */
+  takeAll() {
+    const all = this.queries;
     this.#lots.clear();
     this.size = 0;
     return all;

@@ -273,6 +273,11 @@ class Outbox {
     this.sendHeld();
   }
 
+  /** @returns {(Query | Batch)[]} what is held back */
+  get held() {
+    return [...this.#gathered.queries, ...this.#held];
+  }
+
   /** @param {Query | Batch} work @returns {boolean} whether it was held back; it is removed then */
   remove(work) {
     if (!this.#gathered.remove(work)) {

@@ -9,6 +9,7 @@ const binding = require('./binding');
 const {
   SlotEntry,
   addConnection,
+  entriesOf,
   entryAt,
   freeSlot,
   newConnectionId,
@@ -26,6 +27,7 @@ const ticks = require('./tick-buffer');
 module.exports = {
   addConnection,
   binding,
+  entriesOf,
   entryAt,
   freeSlot,
   newConnectionId,

@@ -141,6 +141,11 @@ function entryAt(slot) {
   return slots[slot];
 }
 
+/** @param {object} connection @returns {SlotEntry[]} what it is to be answered; all slots are searched */
+function entriesOf(connection) {
+  return /** @type {SlotEntry[]} */ (slots.filter((entry) => entry?.connection === connection));
+}
+
 /**
  * Connections from connect() until they are closed. An open connection stays alive even if nothing
  * refers to its client: its session may hold locks, or be listened to.
@@ -171,6 +176,7 @@ module.exports = {
   SlotEntry,
   addConnection,
   connections,
+  entriesOf,
   entryAt,
   freeSlot,
   newConnectionId,

@@ -74,6 +74,21 @@ class Activity {
     return { borrowed, inFlight, waiting: this.waitingCount };
   }
 
+  /** Connections that queries share, also those that take no new ones. */
+  get sharedConnections() {
+    const { members, left } = this.#connections;
+    const connections = [...members, ...left].map(({ connection }) => connection);
+    return connections.filter(({ isShared }) => isShared);
+  }
+
+  /** @param {number} now performance.now() @returns {boolean} whether a query needs to stand behind nothing slow */
+  mayServe(now) {
+    const { mayGrow, shared } = this.#connections;
+    const isFree = (/** @type {import('./member').Member} */ { state, isSpent, connection }) =>
+      state === 'shared' && !isSpent && !connection.load.isBlocked(now);
+    return mayGrow || shared.some(isFree);
+  }
+
   /** Whether a borrower may be in a transaction, and hold locks in it. */
   get hasTransaction() {
     for (const { state, connection } of this.#connections.members) {

@@ -14,18 +14,21 @@ class Admission {
   #registry;
   #dispatcher;
   #refusal;
+  #onShared;
 
   /**
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
    * @param {import('./dispatcher').Dispatcher} dispatcher
    * @param {OptionError | undefined} refusal why the pool cannot connect
+   * @param {(query: Query) => void} onShared it is in flight among others, or waits for that
    */
-  constructor(settings, registry, dispatcher, refusal) {
+  constructor(settings, registry, dispatcher, refusal, onShared) {
     this.#settings = settings;
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#refusal = refusal;
+    this.#onShared = onShared;
   }
 
   /** @returns {Error | undefined} why nothing is taken any more, or ever */
@@ -84,8 +87,12 @@ class Admission {
     switch (info.class.kind) {
       case 'plain':
         // A cancel request must not reach somebody else's query.
-        if (query.runsSolo) this.#dispatcher.runAlone(query);
-        else this.#dispatcher.runShared(query);
+        if (query.runsSolo) {
+          this.#dispatcher.runAlone(query);
+        } else {
+          this.#dispatcher.runShared(query);
+          this.#onShared(query);
+        }
         return;
       case 'alone':
         this.#dispatcher.runAlone(query);

@@ -35,8 +35,6 @@ class Leases {
   #knownSettings = new KnownSettings();
   /** @type {LeaseConnection[]} */
   #unpinning = [];
-  /** Those that were released with a statement in flight. @type {Set<LeaseConnection>} */
-  #released = new Set();
   /** What the driver asks for itself, in flight. */
   #questions = 0;
   /** The last of these. @type {Promise<void>} */
@@ -54,11 +52,7 @@ class Leases {
     this.#dispatcher = dispatcher;
     this.#admission = admission;
     this.#lender = dispatcher.lender;
-    this.#stalled = new StalledReads(
-      () => this.#floating(),
-      (query) => this.float(query),
-      (query, reason) => dispatcher.abort(query, reason),
-    );
+    this.#stalled = new StalledReads(dispatcher, () => this.names);
     /** What asks the catalog. */
     this.#shared = {
       state: 'ready',
@@ -115,18 +109,14 @@ class Leases {
   /** @param {LeaseConnection} lease @param {boolean} isBroken */
   #release(lease, isBroken) {
     lease.release(isBroken);
-    if (lease.isWaiting || lease.floating !== undefined) this.#endLater(lease);
+    if (lease.isWaiting) this.#endLater(lease);
     else this.remove(lease);
   }
 
-  /** @param {LeaseConnection} lease that has left something behind, which is still to be sent or answered */
+  /** @param {LeaseConnection} lease that has left something behind, which is still to be sent */
   async #endLater(lease) {
     while (lease.isWaiting) await lease.whenServed();
     this.remove(lease);
-    if (lease.floating === undefined) return;
-    this.#released.add(lease);
-    await lease.whenServed();
-    this.#released.delete(lease);
   }
 
   /** @param {LeaseConnection} lease */
@@ -207,17 +197,12 @@ class Leases {
   float(query) {
     if (Client.prototype.query !== plainQuery) markHanded(query);
     this.#dispatcher.runShared(query);
-    if (isRead(query)) this.#stalled.watch(query);
+    this.#stalled.watch(query);
   }
 
-  /** Reads in flight; a write is never sent again. @returns {Query[]} */
-  #floating() {
-    const queries = [];
-    for (const borrower of [...this.#lender.ranked, ...this.#released]) {
-      const floating = borrower instanceof LeaseConnection ? borrower.floating : undefined;
-      if (floating !== undefined && isRead(floating)) queries.push(floating);
-    }
-    return queries;
+  /** @param {Query} query of the pool that was submitted, and is asked again if it is a read that has to wait for a lock */
+  watch(query) {
+    this.#stalled.watch(query);
   }
 
   /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
@@ -315,11 +300,6 @@ class Leases {
   copy(error) {
     return Object.assign(copyError(error), { outcome: 'not-run' });
   }
-}
-
-/** Not identified yet is the second query for a read that has stalled. @param {Query} query that floats */
-function isRead({ info }) {
-  return info?.isWrite !== true;
 }
 
 module.exports = { Leases };

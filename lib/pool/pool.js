@@ -121,7 +121,9 @@ class Pool extends Streamable {
         process.nextTick(() => this.emit('remove', client));
       },
     });
-    this.#admission = new Admission(settings, registry, this.#dispatcher, invalid);
+    this.#admission = new Admission(settings, registry, this.#dispatcher, invalid, (query) =>
+      this.#leases.watch(query),
+    );
     this.#leases = new Leases(settings, registry, this.#dispatcher, this.#admission);
     this.#checkouts = new Checkouts(settings, this.#dispatcher, this.#leases, {
       onAcquired: (client) => callApart(() => this.emit('acquire', client)),

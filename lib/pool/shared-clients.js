@@ -109,7 +109,9 @@ class SharedClients {
       onClosed: (client) => this.#onClosed(client),
     };
     this.#dispatcher = new Dispatcher(own, registry, owner, limits);
-    const admission = new Admission(own, registry, this.#dispatcher, undefined);
+    const admission = new Admission(own, registry, this.#dispatcher, undefined, (query) =>
+      this.#leases.watch(query),
+    );
     this.#leases = new Leases(own, registry, this.#dispatcher, admission);
     this.#leases.areLasting = true;
   }

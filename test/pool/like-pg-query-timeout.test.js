@@ -12,6 +12,8 @@ const { Observer, applicationName, until } = require('../support/outside');
 const { PID, pidOf, usePools } = require('../support/pools');
 const { Proxy } = require('../support/proxy');
 
+/** More than a read, which would be asked again on another connection. */
+const PATIENT = "select pg_backend_pid() as pid, set_config('conduit.patient', $1, true)";
 const TIMEOUT = 'ERR_PG_CONDUIT_QUERY_TIMEOUT';
 /** Far more than the next query takes, and less than what a pool would wait for the server to stop. */
 const AT_ONCE_MILLIS = 1500;
@@ -107,7 +109,7 @@ describe('A query of a pool whose query_timeout has passed', function () {
   it('takes no neighbour along: those are answered where they are, and others elsewhere at once', async () => {
     const { name, pool, pid } = await sharedPool();
     const impatient = errorOf(pool.query({ text: 'select pg_sleep(1)', query_timeout: 100 }));
-    const patient = pool.query(PID);
+    const patient = pool.query(PATIENT, ['1']);
     assert.equal((await impatient).code, TIMEOUT);
     const began = performance.now();
     assert.notEqual(pidOf(await pool.query(PID)), pid);
@@ -123,7 +125,7 @@ describe('A query of a pool whose query_timeout has passed', function () {
   it('leaves neighbours until their own limits, and what is sent behind them is never cancelled', async () => {
     const { pool } = await sharedPool();
     const first = errorOf(pool.query({ text: 'select pg_sleep(60)', query_timeout: 100 }));
-    const second = errorOf(pool.query({ text: PID, query_timeout: 600 }));
+    const second = errorOf(pool.query({ text: PATIENT, values: ['1'], query_timeout: 600 }));
     await first;
     const began = performance.now();
     assert.equal((await second).code, TIMEOUT);
@@ -138,7 +140,7 @@ describe('A query of a pool whose query_timeout has passed', function () {
       const both = [1, 2].map(() => {
         const text = `select pg_sleep(1.5) /* ${round} */`;
         const late = errorOf(pool.query({ text, query_timeout: 50 }));
-        patient.push(pool.query(`select ${round} as round`));
+        patient.push(pool.query(PATIENT, [String(round)]));
         return late;
       });
       await Promise.all(both);
