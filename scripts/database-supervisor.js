@@ -29,6 +29,8 @@ let serverArgs = [];
 let child;
 /** @type {Promise<string>} how `child` ended */
 let exited = Promise.resolve('');
+/** Resolves when all processes of the server have ended. @type {Promise<unknown>} */
+let closed = Promise.resolve();
 let ending = false;
 
 /** @param {{ binaries: import('./database').Binaries, options: any }} request */
@@ -126,6 +128,8 @@ async function initialize({ initdbArgs = [], keepsCluster }) {
 
 async function restart() {
   await stopChild();
+  // A server that was killed leaves processes behind, and none starts before they have ended.
+  await Promise.race([closed, delay(SIGNAL_TIMEOUT_MILLIS, undefined, { ref: false })]);
   return { pid: await startServer() };
 }
 
@@ -180,10 +184,15 @@ function launch(program, args) {
     cwd: directory,
     uid: identity?.uid,
     gid: identity?.gid,
-    stdio: ['ignore', log, log],
+    // The pipe is open in all processes of the server.
+    stdio: ['ignore', log, log, 'pipe'],
   });
   fs.closeSync(log);
   child = launched;
+  const pipe = /** @type {import('node:stream').Readable} */ (launched.stdio[3]);
+  closed = new Promise((resolve) => {
+    pipe.once('close', resolve).resume();
+  });
   exited = new Promise((resolve) => {
     launched.once('error', (error) => resolve(error.message));
     launched.once('exit', (code, signal) => resolve(String(signal || code)));

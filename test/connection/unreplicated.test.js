@@ -21,6 +21,8 @@ describe('A commit that no synchronous standby confirms', function () {
   let database;
   /** @type {Observer} */
   let observer;
+  /** Whose commits wait. @type {Observer} */
+  let prober;
   /** @type {{ end: () => Promise<void> }[]} */
   const opened = [];
 
@@ -29,6 +31,8 @@ describe('A commit that no synchronous standby confirms', function () {
     observer = await Observer.open(database.config);
     await observer.ask('set synchronous_commit = local');
     await observer.ask('create table written (id int)');
+    await observer.ask('create table probed (id int)');
+    prober = await Observer.open(database.config);
   });
   beforeEach(async () => {
     await observer.ask('truncate written');
@@ -36,11 +40,14 @@ describe('A commit that no synchronous standby confirms', function () {
   });
   afterEach(async () => {
     // Of a test that has failed.
-    for (const pid of await waiting()) await observer.ask(`select pg_terminate_backend(${pid})`);
+    for (const { pid } of await waiting()) {
+      await observer.ask(`select pg_terminate_backend(${pid})`);
+    }
     await Promise.all(opened.splice(0).map((one) => one.end()));
   });
   after(async () => {
     await observer?.close();
+    await prober?.close();
     await database?.stop();
   });
 
@@ -59,28 +66,40 @@ describe('A commit that no synchronous standby confirms', function () {
     return client;
   }
 
-  /** @returns {Promise<number[]>} the pids of backends that wait for the standby */
-  async function waiting() {
-    const rows = await observer.ask(
-      "select pid from pg_stat_activity where wait_event = 'SyncRep' order by pid",
+  /** @returns {Promise<{ pid: number, since: string }[]>} backends that wait for the standby, in the transactions that began then */
+  function waiting() {
+    return observer.ask(
+      "select pid, xact_start::text as since from pg_stat_activity where wait_event = 'SyncRep' order by pid",
     );
-    return rows.map(({ pid }) => pid);
   }
 
   /** @param {string} standby '' for none */
   async function waitFor(standby) {
     await observer.ask(`alter system set synchronous_standby_names = '${standby}'`);
     await observer.ask('select pg_reload_conf()');
-    await until('the setting is there', async () => {
-      const [row] = await observer.ask('show synchronous_standby_names');
-      return row.synchronous_standby_names === standby;
+    // It counts for commits as soon as the checkpointer has read it.
+    await until('commits go by the setting', async () => (await probe()) === (standby !== ''));
+  }
+
+  /** @returns {Promise<boolean>} whether a commit waits for the standby */
+  async function probe() {
+    let isDone = false;
+    const probing = prober.ask('insert into probed values (1)').then(() => {
+      isDone = true;
     });
+    const [backend] = await until('a commit is done, or waits', async () => {
+      const backends = await waiting();
+      return (isDone || backends.length > 0) && backends;
+    });
+    if (backend !== undefined) await observer.ask(`select pg_cancel_backend(${backend.pid})`);
+    await probing;
+    return backend !== undefined;
   }
 
   const cancelWaiting = async () => {
-    const [pid] = await until('a commit waits', async () => {
-      const pids = await waiting();
-      return pids.length > 0 && pids;
+    const [{ pid }] = await until('a commit waits', async () => {
+      const backends = await waiting();
+      return backends.length > 0 && backends;
     });
     await observer.ask(`select pg_cancel_backend(${pid})`);
   };
@@ -159,8 +178,13 @@ describe('A commit that no synchronous standby confirms', function () {
     const sent = counted(pool, () => atOnce(MANY, (id) => errorOf(pool.query(INSERT, [id]))));
     let isOver = false;
     const cancelling = (async () => {
+      // Each wait once: a second signal may find the backend in the next statement, which it would end.
+      const cancelled = new Set();
       while (!isOver) {
-        for (const pid of await waiting()) await observer.ask(`select pg_cancel_backend(${pid})`);
+        for (const { pid, since } of await waiting()) {
+          if (!cancelled.has(since)) await observer.ask(`select pg_cancel_backend(${pid})`);
+          cancelled.add(since);
+        }
       }
     })();
     const { value: errors, syncs } = await sent;
