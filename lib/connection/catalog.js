@@ -52,6 +52,9 @@ function readNames(found) {
   };
 }
 
+/** Its answer speaks of the connection that it was sent on: it is asked again by the catalog itself, and by nobody else. */
+class Question extends Query {}
+
 class Catalog {
   /**
    * The names in use, read for each query; undefined when they must be looked up.
@@ -155,7 +158,7 @@ class Catalog {
       this.#isAsking = false;
       return;
     }
-    const query = new Query(
+    const query = new Question(
       LOOK_UP,
       PARAMETERS,
       { prepare: false, syncGroup: 'off', types: AS_TEXT },
@@ -171,16 +174,17 @@ class Catalog {
     query.promise
       .then(({ rows: [{ found, pid }] }) => {
         if (Number(pid) !== query.connection?.processID) this.isBehindPooler = true;
+        if (query === this.#question) this.#isAsking = false;
         this.#learn(found, epoch, askedAt);
       })
-      .catch((error) => this.#onFailed(error));
+      // That it was given up tells nothing of the one that was asked in its place.
+      .catch((error) => query === this.#question && this.#onFailed(error));
     carrier.submit(query);
   }
 
   /** @param {string} text @param {number} epoch @param {number} askedAt */
   #learn(text, epoch, askedAt) {
-    this.#isAsking = false;
-    if (epoch !== this.#epoch) return;
+    if (epoch !== this.#epoch || askedAt < (this.#last?.askedAt ?? 0)) return;
     // As a rule nothing has changed, and no text needs to be checked again.
     const names = this.#last?.text === text ? this.#last.names : readNames(text);
     this.#know({ names, text, askedAt }, RENEW_MILLIS, performance.now());

@@ -81,12 +81,12 @@ class Activity {
     return connections.filter(({ isShared }) => isShared);
   }
 
-  /** @param {number} now performance.now() @returns {boolean} whether a query needs to stand behind nothing slow */
+  /** @param {number} now performance.now() @returns {boolean} whether a connection is there that does nothing slow */
   mayServe(now) {
-    const { mayGrow, shared } = this.#connections;
-    const isFree = (/** @type {import('./member').Member} */ { state, isSpent, connection }) =>
-      state === 'shared' && !isSpent && !connection.load.isBlocked(now);
-    return mayGrow || shared.some(isFree);
+    return this.#connections.shared.some(
+      ({ state, isSpent, connection }) =>
+        state === 'shared' && !isSpent && !connection.load.isBlocked(now),
+    );
   }
 
   /** Whether a borrower may be in a transaction, and hold locks in it. */

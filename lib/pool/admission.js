@@ -14,21 +14,18 @@ class Admission {
   #registry;
   #dispatcher;
   #refusal;
-  #onShared;
 
   /**
    * @param {import('../options').Settings} settings
    * @param {import('../statements').StatementRegistry} registry
    * @param {import('./dispatcher').Dispatcher} dispatcher
    * @param {OptionError | undefined} refusal why the pool cannot connect
-   * @param {(query: Query) => void} onShared it is in flight among others, or waits for that
    */
-  constructor(settings, registry, dispatcher, refusal, onShared) {
+  constructor(settings, registry, dispatcher, refusal) {
     this.#settings = settings;
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#refusal = refusal;
-    this.#onShared = onShared;
   }
 
   /** @returns {Error | undefined} why nothing is taken any more, or ever */
@@ -87,12 +84,8 @@ class Admission {
     switch (info.class.kind) {
       case 'plain':
         // A cancel request must not reach somebody else's query.
-        if (query.runsSolo) {
-          this.#dispatcher.runAlone(query);
-        } else {
-          this.#dispatcher.runShared(query);
-          this.#onShared(query);
-        }
+        if (query.runsSolo) this.#dispatcher.runAlone(query);
+        else this.#dispatcher.runShared(query);
         return;
       case 'alone':
         this.#dispatcher.runAlone(query);

@@ -381,4 +381,9 @@ async function undoTransaction(connection) {
   await connection.ask('rollback').catch(() => connection.destroy());
 }
 
-module.exports = { PoolConnections };
+/** @param {import('../options').Settings} settings @returns {Limits} */
+function limitsOf({ max }) {
+  return { all: max, connecting: max, shared: max, comeBack: true };
+}
+
+module.exports = { limitsOf, PoolConnections };

@@ -5,12 +5,11 @@
 // decides (docs/pooling-and-pipelining.md). Owned by pool.js.
 
 const { afterDelivery, lock } = require('../base');
-const { Client, plainQuery } = require('../client');
 const { isWorthWaiting } = require('../connection');
 const { isTimeout } = require('../query');
 const { Activity } = require('./activity');
 const { Balancer } = require('./balancer');
-const { PoolConnections } = require('./connections');
+const { limitsOf, PoolConnections } = require('./connections');
 const { Lender } = require('./lender');
 const { RefusalWarning } = require('./refusal-warning');
 const { limitToOne, warnOfOneSession } = require('./one-session');
@@ -28,10 +27,11 @@ const { WaitingRoom } = require('./waiting-room');
  * @property {() => Error | undefined} refuse why nothing is taken any more
  * @property {() => boolean} hasSetUp whether sessions begin otherwise than the server makes them
  * @property {() => boolean} hasFloating whether borrowers have what may still need a connection
- * @property {(client: Client) => void} onOpened nobody else has it yet
+ * @property {(work: Query | Batch) => void} onShared it was sent on a connection that others share
+ * @property {(client: import('../client').Client) => void} onOpened nobody else has it yet
  * @property {(error: Error) => void} onOpenFailed
- * @property {(error: Error, client: Client) => void} onLost of a connection that was not lent
- * @property {(client: Client) => void} onClosed
+ * @property {(error: Error, client: import('../client').Client) => void} onLost of a connection that was not lent
+ * @property {(client: import('../client').Client) => void} onClosed
  */
 
 class Dispatcher {
@@ -111,21 +111,28 @@ class Dispatcher {
 
   /** @param {Query | Batch} work */
   runShared(work) {
-    const isNext = this.#waiting.isNext('queries') && this.#queries.length === 0 && !lock.isHeld;
-    const member = isNext ? this.#balancer.choose(work, this.#waiting.wantedCount) : undefined;
-    if (member !== undefined) {
-      member.submit(work);
-      return;
-    }
-    if (this.#mayBeWrapped) this.#contexts.keep(work);
+    if (this.sendNow(work)) return;
+    this.#contexts.keep(work, this.lender.hasWrapped || this.#owner.hasSetUp());
     this.#enqueue(this.#queries, work);
   }
 
-  /** Whether somebody may want to know in whose context a query is sent. */
-  get #mayBeWrapped() {
-    return (
-      Client.prototype.query !== plainQuery || this.lender.hasWrapped || this.#owner.hasSetUp()
-    );
+  /**
+   * @param {Query | Batch} work
+   * @returns {boolean} whether it was sent on a connection that others share; if not, it does not wait for one
+   */
+  sendNow(work) {
+    const isNext = this.#waiting.isNext('queries') && this.#queries.length === 0 && !lock.isHeld;
+    const member = isNext ? this.#balancer.choose(work, this.#waiting.wantedCount) : undefined;
+    if (member === undefined) return false;
+    member.submit(work);
+    this.#owner.onShared(work);
+    return true;
+  }
+
+  /** @param {Query | Batch} work that has waited @param {Member} member */
+  #send(work, member) {
+    this.#contexts.send(work, member);
+    this.#owner.onShared(work);
   }
 
   /**
@@ -263,7 +270,7 @@ class Dispatcher {
       const member = this.#balancer.choose(query, this.#waiting.wantedCount - 1);
       if (member === undefined) return;
       this.#queries.shift();
-      this.#contexts.send(query, member);
+      this.#send(query, member);
     }
   }
 
@@ -273,7 +280,7 @@ class Dispatcher {
    */
   #queue(work) {
     const member = this.#balancer.choose(work, this.#waiting.wantedCount, true);
-    if (member !== undefined) this.#contexts.send(work, member);
+    if (member !== undefined) this.#send(work, member);
     return member !== undefined;
   }
 
@@ -282,6 +289,12 @@ class Dispatcher {
   /** Opens one, whether somebody waits or not. @returns {Promise<Error | undefined>} why it could not */
   open() {
     return this.#connections.open();
+  }
+
+  /** Opens one for queries that nothing waits with, if none is being opened and there may be another one. */
+  openAnother() {
+    const { mayGrow, connectingCount } = this.#connections;
+    if (mayGrow && connectingCount === 0) this.#connections.open();
   }
 
   /** Nobody is there any more to whom the answers matter. @param {Error} error */
@@ -320,21 +333,11 @@ class Dispatcher {
     // Those who wait will be served by open connections, if there are any.
     const { isServing, connectingCount } = this.#connections;
     if (isServing || isWorthWaiting(error, this.#settings)) {
-      this.#warnOfRefusal(error);
+      this.#refusals.tell(error, this.#settings, this.#waiting, this.#connections);
     } else if (connectingCount === 0) {
       this.#waiting.rejectAll(error);
     }
     this.#pump();
-  }
-
-  /** Warns if callers wait without a limit. @param {Error} error why no further connection can be made */
-  #warnOfRefusal(error) {
-    if (this.#settings.connectionTimeoutMillis > 0) return;
-    this.#refusals.tell(error, this.#waiting.oldestSince, {
-      waiting: this.#waiting.length,
-      connected: this.#connections.connectedCount,
-      max: this.#settings.max,
-    });
   }
 
   /** @param {Member} member @param {Error} error */
@@ -390,11 +393,6 @@ class Dispatcher {
     const { members, left } = this.#connections;
     if (members.size + left.size === 0) this.#whenEnded?.();
   }
-}
-
-/** @param {import('../options').Settings} settings @returns {import('./connections').Limits} */
-function limitsOf({ max }) {
-  return { all: max, connecting: max, shared: max, comeBack: true };
 }
 
 module.exports = { Dispatcher };

@@ -52,7 +52,7 @@ class Leases {
     this.#dispatcher = dispatcher;
     this.#admission = admission;
     this.#lender = dispatcher.lender;
-    this.#stalled = new StalledReads(dispatcher, () => this.names);
+    this.#stalled = new StalledReads(dispatcher, this);
     /** What asks the catalog. */
     this.#shared = {
       state: 'ready',
@@ -197,17 +197,21 @@ class Leases {
   float(query) {
     if (Client.prototype.query !== plainQuery) markHanded(query);
     this.#dispatcher.runShared(query);
-    this.#stalled.watch(query);
   }
 
-  /** @param {Query} query of the pool that was submitted, and is asked again if it is a read that has to wait for a lock */
-  watch(query) {
-    this.#stalled.watch(query);
+  /** @param {Query | Batch} work that was sent on a connection that others share: a read that stalls there is asked again */
+  watch(work) {
+    this.#stalled.watch(work);
   }
 
-  /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
-  ask(text) {
-    const query = new Query(text, [], {}, OWN_DEFAULTS);
+  /**
+   * @param {string} text of the driver's own
+   * @param {import('../query').Parameter[]} [parameters] for what is asked so seldom that it is not prepared
+   * @returns {Promise<import('../rows').Result>}
+   */
+  ask(text, parameters = []) {
+    const prepare = parameters.length === 0;
+    const query = new Query(text, parameters, { prepare }, OWN_DEFAULTS);
     this.#askForAll(query);
     return query.promise;
   }

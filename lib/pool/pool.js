@@ -109,6 +109,7 @@ class Pool extends Streamable {
         settings.onConnect !== undefined ||
         settings.verify !== undefined,
       hasFloating: () => this.#leases.counts.floating > 0,
+      onShared: (work) => this.#leases.watch(work),
       onOpened: (client) => {
         log?.('new client connected');
         this.#idleWatch?.start();
@@ -121,9 +122,7 @@ class Pool extends Streamable {
         process.nextTick(() => this.emit('remove', client));
       },
     });
-    this.#admission = new Admission(settings, registry, this.#dispatcher, invalid, (query) =>
-      this.#leases.watch(query),
-    );
+    this.#admission = new Admission(settings, registry, this.#dispatcher, invalid);
     this.#leases = new Leases(settings, registry, this.#dispatcher, this.#admission);
     this.#checkouts = new Checkouts(settings, this.#dispatcher, this.#leases, {
       onAcquired: (client) => callApart(() => this.emit('acquire', client)),

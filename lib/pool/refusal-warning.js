@@ -17,19 +17,21 @@ class RefusalWarning {
 
   /**
    * @param {any} reason why a connection could not be made
-   * @param {number} since when the first of those who wait began to (performance.now())
-   * @param {{ waiting: number, connected: number, max: number }} pool
+   * @param {import('../options').Settings} settings
+   * @param {import('./waiting-room').WaitingRoom} waiting
+   * @param {import('./connections').PoolConnections} connections
    */
-  tell(reason, since, { waiting, connected, max }) {
-    if (this.#isTold || performance.now() - since < PATIENCE_MILLIS) return;
+  tell(reason, { connectionTimeoutMillis, max }, { oldestSince, length }, { connectedCount }) {
+    if (this.#isTold || connectionTimeoutMillis > 0) return;
+    if (performance.now() - oldestSince < PATIENCE_MILLIS) return;
     this.#isTold = true;
     const { message, code, hint } = reason;
     const why = code === undefined || message.includes(code) ? message : `${message} (${code})`;
     const limit =
       'Without connectionTimeoutMillis they wait for as long as others keep their connections.';
     process.emitWarning(
-      `a pool can make no further connection: ${why}. It has ${connected} of at most ${max}, and ` +
-        `callers wait for one: ${waiting}`,
+      `a pool can make no further connection: ${why}. It has ${connectedCount} of at most ${max}, and ` +
+        `callers wait for one: ${length}`,
       {
         type: 'PoolRefusedWarning',
         code: 'PG_CONDUIT_POOL_REFUSED',

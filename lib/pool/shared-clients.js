@@ -102,6 +102,7 @@ class SharedClients {
       refuse: () => undefined,
       hasSetUp: () => false,
       hasFloating: () => false,
+      onShared: (work) => this.#leases.watch(work),
       onOpened: (client) => this.#onOpened(client),
       onOpenFailed: () => {},
       // Nobody had it: who floats gets another one.
@@ -109,9 +110,7 @@ class SharedClients {
       onClosed: (client) => this.#onClosed(client),
     };
     this.#dispatcher = new Dispatcher(own, registry, owner, limits);
-    const admission = new Admission(own, registry, this.#dispatcher, undefined, (query) =>
-      this.#leases.watch(query),
-    );
+    const admission = new Admission(own, registry, this.#dispatcher, undefined);
     this.#leases = new Leases(own, registry, this.#dispatcher, admission);
     this.#leases.areLasting = true;
   }

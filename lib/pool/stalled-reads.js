@@ -2,37 +2,51 @@
 
 // Reads that stand on a shared connection behind a statement that has stalled, such as one that waits for a lock. In `pg`
 // each of them would have a connection of its own, and whoever holds the lock may wait for one of them. So they are asked
-// again on another connection, and the first answer counts. Made by leases.js; told by admission.js, too.
+// again on another connection, and the first answer counts. Made by leases.js.
 
 const { QueryAbortedError } = require('../base');
 const { markHanded } = require('../client');
 const { Query } = require('../query');
 
-/** @typedef {import('../connection').Connection} Connection */
+/**
+ * @typedef {import('../query').Batch} Batch
+ * @typedef {import('../connection').Connection} Connection
+ *
+ * @typedef {object} Leases
+ * @property {import('../statements').CatalogNames | undefined} names by which a read is known; asked for if they are not
+ *   known yet
+ * @property {(text: string, parameters: number[]) => Promise<import('../rows').Result>} ask
+ */
 
 const LOOK_MILLIS = 20;
-/** After a refusal (`maxWaiting`) none is asked again for so long. */
-const PAUSE_MILLIS = 1000;
+/** Whether one statement waits for a lock is asked at most so often. */
+const ASK_MILLIS = 500;
+/** What a backend waits for: https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-TABLE */
+const WAIT_OF_BACKEND =
+  'select wait_event_type as wait from pg_catalog.pg_stat_activity where pid operator(pg_catalog.=) $1';
 
 class StalledReads {
   #dispatcher;
-  #findNames;
+  #leases;
   /** Reads that were asked again, and as what. @type {Map<Query, Query>} */
   #twins = new Map();
   /** How many queries each overdue connection had settled at the last look. @type {Map<Connection, number>} */
   #overdue = new Map();
-  #notBefore = -Infinity;
+  /**
+   * When it may be asked next whether a statement that has stalled waits for a lock; Infinity: it does not.
+   * @type {WeakMap<object, number>}
+   */
+  #askLockAt = new WeakMap();
   /** @type {NodeJS.Timeout | undefined} */
   #timer = undefined;
 
   /**
    * @param {import('./dispatcher').Dispatcher} dispatcher
-   * @param {() => import('../statements').CatalogNames | undefined} findNames by which a read is known; asked for if they
-   *   are not known yet
+   * @param {Leases} leases
    */
-  constructor(dispatcher, findNames) {
+  constructor(dispatcher, leases) {
     this.#dispatcher = dispatcher;
-    this.#findNames = findNames;
+    this.#leases = leases;
   }
 
   /** Reads that are in flight for the second time. */
@@ -40,10 +54,10 @@ class StalledReads {
     return this.#twins.size;
   }
 
-  /** @param {Query} [query] that was submitted; else some were */
-  watch(query) {
+  /** @param {Query | Batch} [work] that was sent; else some was */
+  watch(work) {
     // Alone on its connection, as a rule.
-    if (this.#timer !== undefined || query?.connection?.inFlight === 1) return;
+    if (this.#timer !== undefined || work?.connection?.inFlight === 1) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#look();
@@ -54,38 +68,68 @@ class StalledReads {
     const { activity } = this.#dispatcher;
     const now = performance.now();
     const overdue = new Map();
-    // Those who ask for the first time come before them.
-    let mayAsk = now >= this.#notBefore && [...this.#twins.values()].every(isSent);
-    mayAsk &&= activity.mayServe(now);
+    let mayAsk = true;
     const shared = activity.sharedConnections;
     for (const connection of shared) {
       if (!connection.load.isOverdue(now)) continue;
       overdue.set(connection, connection.settled);
       // At the first look it may be this process that was busy, and has not read the answers yet.
       if (this.#overdue.get(connection) !== connection.settled) continue;
-      const head = connection.head?.info;
+      const { head } = connection;
       for (const work of connection.unsettled) {
         if (!mayAsk) break;
+        if (work === head || !this.#isPlain(work)) continue;
+        mayAsk = activity.mayServe(now);
+        if (!mayAsk || !this.#isRead(work)) continue;
         // What has the text of the stalled statement would wait for the same lock, and take one connection more.
-        if (this.#isRead(work) && work.info !== head) mayAsk = this.#askAgain(work, now);
+        const isOther = work.info !== head?.info;
+        if (isOther || this.#isFreeOfLocks(connection, now)) mayAsk = this.#askAgain(work);
       }
     }
+    // There will be one at a later look, unless those who ask for the first time take it.
+    if (!mayAsk) this.#dispatcher.openAnother();
     this.#overdue = overdue;
     if (shared.some(({ inFlight }) => inFlight > 1)) this.watch();
   }
 
-  /** @param {any} work that is in flight @returns {boolean} whether it is a read that is to be asked again */
-  #isRead(work) {
+  /**
+   * Whether the statement that a connection waits for is known not to wait for a lock: it is slow, or its backend does not
+   * get it. The server is asked for that.
+   * @param {Connection} connection
+   * @param {number} now performance.now()
+   */
+  #isFreeOfLocks({ head, processID }, now) {
+    if (head === undefined) return false;
+    const askAt = this.#askLockAt.get(head) ?? 0;
+    if (now < askAt) return askAt === Infinity;
+    this.#askLockAt.set(head, now + ASK_MILLIS);
+    this.#leases.ask(WAIT_OF_BACKEND, [processID]).then(
+      ({ rows }) => {
+        // Behind a pooler the number is that of no backend, or of another one.
+        if (rows.length > 0 && rows[0].wait !== 'Lock') this.#askLockAt.set(head, Infinity);
+      },
+      // Another server than PostgreSQL: then it may be a lock.
+      () => {},
+    );
+    return false;
+  }
+
+  /** @param {any} work that is in flight @returns {boolean} whether it may be a read that is to be asked again */
+  #isPlain(work) {
     if (work.constructor !== Query || work.isSettled || this.#twins.has(work)) return false;
     const { runsSolo, isStreamed, isCopy, isOwn, isDescription, batch, info } = work;
-    const isPlain = !runsSolo && !isStreamed && !isCopy && !isOwn && !isDescription;
-    if (!isPlain || batch !== undefined || info.isSeveral || info.isWrite) return false;
-    const names = this.#findNames();
+    if (runsSolo || isStreamed || isCopy || isOwn || isDescription) return false;
+    return batch === undefined && !info.isSeveral && !info.isWrite;
+  }
+
+  /** @param {Query} query that may be one */
+  #isRead({ info }) {
+    const { names } = this.#leases;
     return names !== undefined && info.surelyReads(names);
   }
 
-  /** @param {Query} query @param {number} now performance.now() @returns {boolean} whether it did not have to wait */
-  #askAgain(query, now) {
+  /** @param {Query} query @returns {boolean} whether there was a connection for it */
+  #askAgain(query) {
     const { text, parameters, rowMode, types, int8, prepare, rowKeys, syncGroup } = query;
     const options = { rowMode, types, prepare, rowKeys, syncGroup };
     const twin = new Query(text, parameters, options, { types, int8 });
@@ -93,6 +137,8 @@ class StalledReads {
     twin.noticeTaker = query.noticeTaker;
     // Whoever has wrapped query() has seen it already.
     markHanded(twin);
+    // It takes nobody's place among those who wait.
+    if (!this.#dispatcher.sendNow(twin)) return false;
     this.#twins.set(query, twin);
     query.onceSettled(() => {
       this.#twins.delete(query);
@@ -103,10 +149,7 @@ class StalledReads {
       // Its own connection will tell what is wrong with it. Until then it may be asked once more.
       () => this.#twins.delete(query),
     );
-    this.#dispatcher.runShared(twin);
-    this.watch(twin);
-    if (twin.isSettled) this.#notBefore = now + PAUSE_MILLIS;
-    return isSent(twin);
+    return true;
   }
 
   /** @param {Query} query @param {import('../rows').Result} result */
@@ -115,11 +158,6 @@ class StalledReads {
     query.resolve(result);
     this.#dispatcher.abort(query, answeredError());
   }
-}
-
-/** @param {Query} query */
-function isSent({ connection }) {
-  return connection !== undefined;
 }
 
 function answeredError() {

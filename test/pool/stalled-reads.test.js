@@ -92,6 +92,41 @@ describe('A read of a pool behind a statement that waits for a lock', function (
       await updated;
     });
 
+    it('is answered where it was sent later: connections open slowly', async () => {
+      const pool = newPool({ max: 2, onConnect: () => delay(100) });
+      const updated = pool.query(UPDATE, [1]);
+      const reads = Array.from({ length: 30 }, (_, i) => pool.query(READ, [1 + (i % 9)]));
+      assert.equal((await Promise.all(reads)).length, 30);
+      await holder.ask('commit');
+      await updated;
+    });
+
+    it('is answered although it has the text of a read that is slow', async () => {
+      const pool = await openPool({ max: 2 });
+      const text = 'select sum(a * $1::bigint) from generate_series(1, $2::int) a';
+      for (let i = 0; i < 5; ++i) await pool.query(text, [1, 1]);
+      let isSlowDone = false;
+      const slow = pool.query(text, [1, 12_000_000]).then(() => (isSlowDone = true));
+      await Promise.all(Array.from({ length: 20 }, () => pool.query(text, [1, 1])));
+      assert.equal(isSlowDone, false);
+      await slow;
+      await holder.ask('rollback');
+    });
+
+    it('takes no place of those who wait (maxWaiting)', async () => {
+      const pool = newPool({ max: 2, maxWaiting: 1 });
+      await pool.query(READ, [2]);
+      const client = await pool.connect();
+      const updated = pool.query(UPDATE, [1]);
+      const read = pool.query(READ, [1]);
+      await delay(100);
+      assert.equal(pool.waitingCount, 0);
+      client.release();
+      await read;
+      await holder.ask('commit');
+      await updated;
+    });
+
     it('is not asked again if it is more than a read', async () => {
       const pool = await openPool({ max: 2 });
       const updated = pool.query(UPDATE, [1]);
