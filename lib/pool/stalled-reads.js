@@ -6,6 +6,7 @@
 
 const { QueryAbortedError } = require('../base');
 const { markHanded } = require('../client');
+const { Catalog } = require('../connection');
 const { Query } = require('../query');
 
 /**
@@ -123,9 +124,10 @@ class StalledReads {
   }
 
   /** @param {Query} query that may be one */
-  #isRead({ info }) {
+  #isRead(query) {
     const { names } = this.#leases;
-    return names !== undefined && info.surelyReads(names);
+    if (names === undefined || Catalog.isQuestion(query)) return false;
+    return query.info.surelyReads(names);
   }
 
   /** @param {Query} query @returns {boolean} whether there was a connection for it */
