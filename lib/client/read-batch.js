@@ -3,7 +3,7 @@
 // Makes a Batch from the arguments of batch(). Used by client.js and pool.js.
 
 const { ParameterError } = require('../base');
-const { Batch, BatchMember, batchTooLargeError, Measure } = require('../query');
+const { Batch, batchTooLargeError, Measure, Query } = require('../query');
 const { checkDeadline, readQuery } = require('./query-arguments');
 
 /**
@@ -61,10 +61,7 @@ function readBatch(list, defaults, options) {
   const measure = new Measure();
   // By index, since a hole is an error, too.
   const members = Array.from(list, (item, index) => {
-    const query =
-      item instanceof BatchMember
-        ? item
-        : readQuery(item, undefined, undefined, defaults, BatchMember);
+    const query = item instanceof Query ? item : readQuery(item, undefined, undefined, defaults);
     if (query.refusal !== undefined) query.refusal = mistakenFor(item, index) ?? query.refusal;
     if (query.signal !== undefined || query.timeoutMillis !== undefined) {
       query.refusal ??= new ParameterError(

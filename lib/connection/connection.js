@@ -13,7 +13,7 @@ const { Lifecycle } = require('./lifecycle');
 const { ConnectionLoad } = require('./load');
 const { NativeEvents } = require('./native-events');
 const { Outbox } = require('./outbox');
-const { OwnDeadline, OwnQuery } = require('./own-statements');
+const { OwnDeadline, ownQuery } = require('./own-statements');
 const { Replication } = require('./replication');
 const { SessionState } = require('./session-state');
 const { Unwanted } = require('./unwanted');
@@ -192,7 +192,7 @@ class Connection {
 
   /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
   ask(text) {
-    const query = new OwnQuery(text);
+    const query = ownQuery(text);
     this.submit(query);
     return query.promise;
   }

@@ -16,17 +16,13 @@ class Housekeeping extends SlotEntry {
    */
   constructor(connection, text, onAnswered, onRow) {
     super();
+    this.isOwn = true;
     this.connection = connection;
     this.text = text;
     this.onAnswered = onAnswered;
     this.onRow = onRow;
     connection.session.housekeepingSent();
     connection.ownDeadline.watch();
-  }
-
-  /** @override */
-  get isOwn() {
-    return true;
   }
 
   /** @override @param {Parameters<SlotEntry['addRows']>} parameters */

@@ -8,7 +8,7 @@
 const { Catalog } = require('./catalog');
 const { Connection } = require('./connection');
 const { isWorthWaiting, waitedError } = require('./errors');
-const { OwnQuery, ownMillis } = require('./own-statements');
+const { ownMillis, ownQuery } = require('./own-statements');
 const { countShown } = require('./stand-in');
 
 /**
@@ -21,6 +21,6 @@ module.exports = {
   countShown,
   isWorthWaiting,
   ownMillis,
-  OwnQuery,
+  ownQuery,
   waitedError,
 };

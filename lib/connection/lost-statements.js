@@ -6,7 +6,7 @@
 // pool or client. Owned by prepared-statements.js.
 
 const { afterDelivery } = require('../base');
-const { OwnQuery } = require('./own-statements');
+const { ownQuery } = require('./own-statements');
 
 /**
  * @typedef {import('./connection').Connection} Connection
@@ -74,7 +74,7 @@ class LostStatements {
 
   async #ask() {
     const text = 'select pg_backend_pid()';
-    const query = new OwnQuery(text, { rowMode: 'array' });
+    const query = ownQuery(text, { rowMode: 'array' });
     this.#connection.submit(query);
     try {
       const [[processID]] = (await query.promise).rows;

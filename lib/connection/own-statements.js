@@ -16,20 +16,16 @@ const { OWN_DEFAULTS, Query } = require('../query');
  */
 const OWN_STATEMENT_MILLIS = 150_000;
 
-/** By default not prepared, so that it never fails because of a lost statement. */
-class OwnQuery extends Query {
-  /** If true, there is no deadline without `query_timeout`. */
-  mayTakeLong = false;
-
-  /** @param {string} text @param {{ rowMode?: 'array', prepare?: boolean }} [options] */
-  constructor(text, options) {
-    super(text, [], { prepare: false, ...options }, OWN_DEFAULTS);
-  }
-
-  /** @override */
-  get isOwn() {
-    return true;
-  }
+/**
+ * By default not prepared, so that it never fails because of a lost statement.
+ * @param {string} text
+ * @param {{ rowMode?: 'array', prepare?: boolean }} [options]
+ * @returns {Query}
+ */
+function ownQuery(text, options) {
+  const query = new Query(text, [], { prepare: false, ...options }, OWN_DEFAULTS);
+  query.isOwn = true;
+  return query;
 }
 
 /** @param {number} queryMillis the option query_timeout, 0: none */
@@ -108,9 +104,10 @@ class OwnDeadline {
     if (entry !== undefined && !entry.isOwn) return Infinity;
     // Queries of other callers in front of it may have more time than `query_timeout` says.
     if (this.#connection.isShared) return Math.max(this.#queryMillis, OWN_STATEMENT_MILLIS);
-    if (this.#queryMillis === 0 && entry instanceof OwnQuery && entry.mayTakeLong) return Infinity;
+    const mayTakeLong = entry !== undefined && 'mayTakeLong' in entry && entry.mayTakeLong;
+    if (this.#queryMillis === 0 && mayTakeLong) return Infinity;
     return ownMillis(this.#queryMillis);
   }
 }
 
-module.exports = { OwnDeadline, OwnQuery, OWN_STATEMENT_MILLIS, ownMillis };
+module.exports = { OwnDeadline, ownQuery, OWN_STATEMENT_MILLIS, ownMillis };

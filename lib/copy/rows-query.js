@@ -100,11 +100,6 @@ class CopyRowsQuery extends CopyQuery {
     return this.#hasAsked;
   }
 
-  /** @override While the types are asked for, its deadline is that of the driver's own statements. */
-  get isOwn() {
-    return this.#step === 'describe';
-  }
-
   /** @override */
   get isUncommitted() {
     switch (this.#step) {
@@ -228,6 +223,8 @@ class CopyRowsQuery extends CopyQuery {
   /** @param {Step} step @param {string} text @returns {true} */
   #go(step, text) {
     this.#step = step;
+    // While the types are asked for, its deadline is that of the driver's own statements.
+    this.isOwn = step === 'describe';
     this.text = text;
     return true;
   }

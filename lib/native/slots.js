@@ -31,11 +31,8 @@ class SlotEntry {
   connection = undefined;
   /** The Sync group that it is a member of. @type {any} */
   group = undefined;
-
   /** Whether it is one of the driver's own statements. */
-  get isOwn() {
-    return false;
-  }
+  isOwn = false;
 
   /**
    * @param {import('../rows').Shape} _shape

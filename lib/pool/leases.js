@@ -167,9 +167,8 @@ class Leases {
    * @param {import('../client').ClientEvents} events of the lease's client
    */
   mayFloat(query, { face }) {
-    if (query.runsSolo || query.isStreamed || query.isCopy || query.isOwn) return false;
-    // A read that stalls is asked again by its text.
-    if (query.isDescription) return false;
+    // A read that stalls is asked again by its text: so it is no description.
+    if (query.runsSolo || !query.isPlain) return false;
     const info = query.identify(this.registry);
     const { isWrite } = info;
     if (info.effect === 'other' || (isWrite && this.#settings.multiplex !== 'all')) return false;

@@ -13,14 +13,17 @@ const {
   setUpSession,
   typesOf,
 } = require('../client');
-const { OwnQuery } = require('../connection');
+const { ownQuery } = require('../connection');
 const { DISCARD_ALL } = require('../options');
-const { Batch, Query } = require('../query');
+const { Batch } = require('../query');
 
 /** Lifetimes end between this part of the limit and all of it, so that a pool does not renew all of its connections at once. */
 const LIFETIME_JITTER = 0.1;
 
-/** @typedef {import('../client').PoolSide} PoolSide */
+/**
+ * @typedef {import('../client').PoolSide} PoolSide
+ * @typedef {import('../query').Query} Query
+ */
 
 class Member {
   /**
@@ -93,9 +96,8 @@ class Member {
       this.connection.setLoopRef(true);
     }
     if (typesOf(this.client) !== this.#settings.types) this.#lendParsers(work);
-    if (this.isWrapped && work.constructor === Query) {
-      const query = /** @type {Query} */ (work);
-      if (handOver(query, this.client, this.connection, this.#onUnsent)) return;
+    if (this.isWrapped && !(work instanceof Batch) && work.isPlain) {
+      if (handOver(work, this.client, this.connection, this.#onUnsent)) return;
     }
     if (work instanceof Batch) this.connection.submitBatch(work);
     else this.connection.submit(work);
@@ -196,7 +198,7 @@ class Member {
     session.hasTouchedTransaction = false;
     session.hasTouchedSession = false;
     if (texts.length === 0) return true;
-    const queries = texts.map((text) => new OwnQuery(text));
+    const queries = texts.map((text) => ownQuery(text));
     for (const query of queries) connection.submit(query);
     const outcomes = await Promise.allSettled(queries.map(({ promise }) => promise));
     session.hasTouchedTransaction = false;

@@ -5,7 +5,7 @@
 // it would be in the middle of what is under way on the first. Owned by connections.js.
 
 const { DatabaseError } = require('../base');
-const { OwnQuery } = require('../connection');
+const { ownQuery } = require('../connection');
 
 /** @typedef {import('./member').Member} Member */
 
@@ -60,7 +60,7 @@ function keyOf({ connection }) {
  * @param {Member} member
  */
 async function isOnlySession({ connection }) {
-  const query = new OwnQuery(TEXT, { rowMode: 'array' });
+  const query = ownQuery(TEXT, { rowMode: 'array' });
   connection.submit(query);
   try {
     const [[pid, address]] = (await query.promise).rows;

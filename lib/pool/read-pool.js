@@ -6,7 +6,7 @@
 const { setTimeout: delay } = require('node:timers/promises');
 const { callBack, checkLimits, isLimits, readQuery } = require('../client');
 const { libpqKeywords } = require('../options');
-const { BatchMember, OWN_DEFAULTS, ReadCommitted } = require('../query');
+const { OWN_DEFAULTS, readCommitted } = require('../query');
 
 /**
  * @typedef {import('./pool').Pool} Pool
@@ -115,12 +115,9 @@ function defineReadPool(Pool, settingsOf) {
       };
       for (let pause = FIRST_PAUSE_MILLIS; ; pause = Math.min(2 * pause, MAX_PAUSE_MILLIS)) {
         const values = [position];
-        const check = readQuery(HAS_REPLAYED, values, undefined, OWN_DEFAULTS, BatchMember);
+        const check = readQuery(HAS_REPLAYED, values, undefined, OWN_DEFAULTS);
         try {
-          const [, { rows }, result] = await this.batch(
-            [new ReadCommitted(), check, query],
-            limits(),
-          );
+          const [, { rows }, result] = await this.batch([readCommitted(), check, query], limits());
           if (rows[0].yes) return result;
         } catch (error) {
           const { index } = /** @type {{ index?: number }} */ (error);

@@ -117,9 +117,9 @@ class StalledReads {
 
   /** @param {any} work that is in flight @returns {boolean} whether it may be a read that is to be asked again */
   #isPlain(work) {
-    if (work.constructor !== Query || work.isSettled || this.#twins.has(work)) return false;
-    const { runsSolo, isStreamed, isCopy, isOwn, isDescription, batch, info } = work;
-    if (runsSolo || isStreamed || isCopy || isOwn || isDescription) return false;
+    if (!(work instanceof Query) || work.isSettled || this.#twins.has(work)) return false;
+    const { isPlain, runsSolo, batch, info } = work;
+    if (!isPlain || runsSolo) return false;
     return batch === undefined && !info.isSeveral && !info.isWrite;
   }
 

@@ -16,24 +16,6 @@ const { Work } = require('./work');
 /** Why a batch refuses statements that would end or split its transaction. */
 const SPLITTING = 'a batch is a transaction of its own, which begins and ends with it: leave out';
 
-class BatchMember extends Query {
-  index = 0;
-
-  /** @override @param {import('../rows').Result} result */
-  resolve(result) {
-    /** @type {Batch} */ (this.batch).results[this.index] = result;
-  }
-
-  /** @override @param {Error} error */
-  reject(error) {
-    // No statement is to blame for the loss of the connection, nor for a cancel.
-    const isNobodys = error instanceof ConnectionError || error instanceof QueryAbortedError;
-    const index = isNobodys ? undefined : this.index;
-    if (!isNobodys) this.tellText(error);
-    /** @type {Batch} */ (this.batch).reject(error, index);
-  }
-}
-
 const READ_COMMITTED = "set transaction_isolation to 'read committed'";
 /** It does not count as a change of the session: like SET TRANSACTION it ends with the batch. */
 const HARMLESS = Object.assign(new StatementInfo(READ_COMMITTED), {
@@ -48,16 +30,12 @@ const HARMLESS = Object.assign(new StatementInfo(READ_COMMITTED), {
  * whatever the default isolation level is. SET TRANSACTION would do the same, but with a warning of
  * the server, since there is no BEGIN.
  */
-class ReadCommitted extends BatchMember {
-  constructor() {
-    super(READ_COMMITTED, [], { prepare: false }, OWN_DEFAULTS);
-    this.info = HARMLESS;
-  }
-
-  /** @override answered as an empty statement, without the tag of a SET */
-  completeOther() {
-    this.completeEmpty();
-  }
+function readCommitted() {
+  const query = new Query(READ_COMMITTED, [], { prepare: false }, OWN_DEFAULTS);
+  query.info = HARMLESS;
+  // The tag of a SET would count as a change of the session.
+  query.isTagless = true;
+  return query;
 }
 
 class Batch extends Work {
@@ -70,7 +48,7 @@ class Batch extends Work {
   results = [];
 
   /**
-   * @param {BatchMember[]} members in their order
+   * @param {Query[]} members in their order
    * @param {import('./work').Limits} [options]
    */
   constructor(members, options = {}) {
@@ -102,6 +80,14 @@ class Batch extends Work {
   reject(error, index) {
     if (index !== undefined && !this.isSettled) withIndex(error, index);
     super.reject(error);
+  }
+
+  /** @param {Query} query a member @param {Error} error */
+  onMemberFailed(query, error) {
+    // No statement is to blame for the loss of the connection, nor for a cancel.
+    const isNobodys = error instanceof ConnectionError || error instanceof QueryAbortedError;
+    if (!isNobodys) query.tellText(error);
+    this.reject(error, isNobodys ? undefined : query.index);
   }
 
   /** Its caller no longer waits. @param {Error} error */
@@ -150,4 +136,4 @@ function membersOf(work) {
   return 'members' in work ? work.members : [work];
 }
 
-module.exports = { Batch, BatchMember, membersOf, ReadCommitted };
+module.exports = { Batch, membersOf, readCommitted };

@@ -4,7 +4,7 @@
 // rows, its trace, and the one place that decides whether an error is 'not-run' or 'unknown'
 // (outcome.js). Nothing here knows how it is sent.
 
-const { Batch, BatchMember, membersOf, ReadCommitted } = require('./batch');
+const { Batch, membersOf, readCommitted } = require('./batch');
 const { Cursor } = require('./cursor');
 const { isAbortSignal, isTimeout, watch } = require('./deadline');
 const { beginTraced, traceConnect, traceTransaction } = require('./diagnostics');
@@ -40,7 +40,6 @@ const { StreamedQuery } = require('./streamed-query');
 module.exports = {
   Description,
   Batch,
-  BatchMember,
   batchTooLargeError,
   beginTraced,
   Cursor,
@@ -55,7 +54,7 @@ module.exports = {
   OWN_DEFAULTS,
   prepareParameters,
   Query,
-  ReadCommitted,
+  readCommitted,
   StreamedQuery,
   tooLargeError,
   traceConnect,

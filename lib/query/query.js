@@ -47,6 +47,10 @@ const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
+/**
+ * It has subclasses only for what is rare beside others (streams, COPY, describe()): V8 compiles what all queries run
+ * through for the shapes that it sees, and with more than four of them a query takes three times as long (#19).
+ */
 class Query extends Work {
   // How it is sent.
 
@@ -56,6 +60,12 @@ class Query extends Work {
   slot = -1;
   /** The batch that it is a member of. @type {import('./batch').Batch | undefined} */
   batch = undefined;
+  /** Its place in the batch. */
+  index = 0;
+  /** Whether it is answered as an empty statement, without its tag. */
+  isTagless = false;
+  /** Of the driver's own: if true, there is no deadline without `query_timeout`. */
+  mayTakeLong = false;
   /** The prepared statement that it executes. @type {Statement | undefined} */
   statement = undefined;
   /** Whether it has sent the Parse of `statement`. */
@@ -146,6 +156,11 @@ class Query extends Work {
     this.isExtended = options.queryMode === 'extended' || this.name !== undefined;
   }
 
+  /** Whether it is what a caller gives query(): no stream, no COPY, nothing of the driver's own. */
+  get isPlain() {
+    return !this.isStreamed && !this.isCopy && !this.isDescription && !this.isOwn;
+  }
+
   /** @param {import('../statements').StatementRegistry} registry */
   identify(registry) {
     const info = (this.info ??= registry.find(this.text));
@@ -198,6 +213,10 @@ class Query extends Work {
 
   /** @override @param {string} tag */
   completeOther(tag) {
+    if (this.isTagless) {
+      this.completeEmpty();
+      return;
+    }
     this.tag = tag;
     const result = (this.result ??= newResult(this.rowMode));
     if (result instanceof ColumnResult) result.finish();
@@ -372,8 +391,18 @@ class Query extends Work {
     if (this.isTextInErrors) Object.assign(error, { query: this.text });
   }
 
+  /** @override @param {any} value */
+  resolve(value) {
+    if (this.batch === undefined) super.resolve(value);
+    else this.batch.results[this.index] = value;
+  }
+
   /** @override @param {Error} error */
   reject(error) {
+    if (this.batch !== undefined) {
+      this.batch.onMemberFailed(this, error);
+      return;
+    }
     if (!this.isSettled) this.tellText(error);
     super.reject(error);
   }

@@ -58,6 +58,8 @@ class Work extends SlotEntry {
   expectedMillis = 0;
   /** @type {(() => void) | undefined} */
   whenSettled = undefined;
+  /** Is called before it is rejected, once, and may say isToldElsewhere. @type {((error: Error) => void) | undefined} */
+  onFailing = undefined;
 
   constructor() {
     super();
@@ -106,6 +108,7 @@ class Work extends SlotEntry {
   /** @param {Error} error */
   reject(error) {
     if (this.isSettled) return;
+    this.onFailing?.(error);
     this.#settle(rejection(this, error));
     this.trace?.settled(undefined, toldError(error));
   }

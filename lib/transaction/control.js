@@ -3,7 +3,7 @@
 // Transaction control: which statements begin, end or split a transaction, so that callers may not send them inside
 // transaction(), and the query by which the driver sends its own. Used by scope.js and attempt.js.
 
-const { OwnQuery } = require('../connection');
+const { ownQuery } = require('../connection');
 const { classifyStatement, splitStatements } = require('../statements');
 
 /** @typedef {import('../statements').StatementInfo} StatementInfo */
@@ -26,32 +26,18 @@ function findControl({ text, isSeveral, touchesTransaction, class: { keyword } }
     .find((each) => CONTROL.has(each));
 }
 
-/** Sends BEGIN, COMMIT, ROLLBACK, or a statement of a savepoint. */
-class ControlQuery extends OwnQuery {
-  /** The server has run it. */
-  isDone = false;
-  #onFailed;
-
-  /** @param {string} text @param {(error: Error) => void} onFailed is called before the promise is rejected */
-  constructor(text, onFailed) {
-    super(text);
-    // Deferred constraints are checked then, and synchronous standbys waited for.
-    this.mayTakeLong = text === COMMIT;
-    this.#onFailed = onFailed;
-    this.isToldElsewhere = true;
-  }
-
-  /** @override @param {import('../rows').Result} result */
-  resolve(result) {
-    this.isDone = true;
-    super.resolve(result);
-  }
-
-  /** @override @param {Error} error */
-  reject(error) {
-    if (!this.isSettled) this.#onFailed(error);
-    super.reject(error);
-  }
+/**
+ * BEGIN, COMMIT, ROLLBACK, or a statement of a savepoint.
+ * @param {string} text
+ * @param {(error: Error) => void} onFailing is called before the promise is rejected
+ */
+function controlQuery(text, onFailing) {
+  const query = ownQuery(text);
+  // Deferred constraints are checked then, and synchronous standbys waited for.
+  query.mayTakeLong = text === COMMIT;
+  query.isToldElsewhere = true;
+  query.onFailing = onFailing;
+  return query;
 }
 
-module.exports = { COMMIT, ControlQuery, findControl, ROLLBACK };
+module.exports = { COMMIT, controlQuery, findControl, ROLLBACK };

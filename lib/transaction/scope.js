@@ -6,7 +6,7 @@
 
 const { copyError, DatabaseError, QueryAbortedError, ResultError } = require('../base');
 const { findUnsendable, outcome } = require('../query');
-const { ControlQuery, findControl } = require('./control');
+const { controlQuery, findControl } = require('./control');
 const {
   abortedError,
   controlError,
@@ -49,8 +49,9 @@ class Scope {
   inner = undefined;
   /** What nest() of a savepoint gives. @type {Promise<any> | undefined} */
   done = undefined;
-  /** BEGIN, or SAVEPOINT, once it is sent. @type {ControlQuery | undefined} */
+  /** BEGIN, or SAVEPOINT, once it is sent. @type {Query | undefined} */
   #beginning = undefined;
+  #hasBeginFailed = false;
   #begin;
 
   /**
@@ -112,12 +113,10 @@ class Scope {
 
   /** Notes a failure when it happens, which is before the promise of the statement is rejected. */
   #watch(/** @type {any} */ work) {
-    const { reject } = work;
-    work.reject = (/** @type {Error} */ error, /** @type {number | undefined} */ index) => {
+    work.onFailing = (/** @type {Error} */ error) => {
       const isStopped = work.wasStopped && error instanceof QueryAbortedError;
       // The transaction will be rejected with it, so the statement's own rejection may go unhandled.
-      if (!work.isSettled && !isStopped && this.note(error)) work.isToldElsewhere = true;
-      reject.call(work, error, index);
+      if (!isStopped && this.note(error)) work.isToldElsewhere = true;
     };
   }
 
@@ -125,7 +124,10 @@ class Scope {
     if (this.hasBegun) return;
     this.hasBegun = true;
     this.outer?.begin();
-    this.#beginning = this.send(this.#begin, (error) => this.onBeginFailed(error));
+    this.#beginning = this.send(this.#begin, (error) => {
+      this.#hasBeginFailed = true;
+      this.onBeginFailed(error);
+    });
   }
 
   /** Whether no connection has got its BEGIN, nor anything behind it: a lease waits for one, or has waited in vain. */
@@ -134,7 +136,7 @@ class Scope {
   }
 
   get hasServerBegun() {
-    return this.#beginning?.isDone === true;
+    return this.#beginning?.isSettled === true && !this.#hasBeginFailed;
   }
 
   /** @param {Error} error */
@@ -147,7 +149,7 @@ class Scope {
    * @param {(error: Error) => void} [onFailed]
    */
   send(text, onFailed = (error) => this.note(error)) {
-    const query = new ControlQuery(text, onFailed);
+    const query = controlQuery(text, onFailed);
     this.gate.connection.submit(query);
     return query;
   }

@@ -12,7 +12,7 @@ const { takeSlot, freeSlot } = require('../../lib/native/slots');
 const {
   OWN_STATEMENT_MILLIS,
   OwnDeadline,
-  OwnQuery,
+  ownQuery,
 } = require('../../lib/connection/own-statements');
 const { OWN_DEFAULTS, Query } = require('../../lib/query/query');
 const { blockThread } = require('../support/blocked');
@@ -426,11 +426,11 @@ describe("A connection that falls silent at one of the driver's own statements",
       return given;
     }
 
-    const commit = () => Object.assign(new OwnQuery('COMMIT'), { mayTakeLong: true });
+    const commit = () => Object.assign(ownQuery('COMMIT'), { mayTakeLong: true });
     const DAY = 86_400_000;
 
     it('a statement that is always fast has two and a half minutes', async () => {
-      const query = new OwnQuery('ROLLBACK');
+      const query = ownQuery('ROLLBACK');
       assert.deepEqual(await watchHead(query, OWN_STATEMENT_MILLIS - 1), []);
       assert.deepEqual(await watchHead(query, OWN_STATEMENT_MILLIS + 1), [
         'ROLLBACK',
@@ -450,7 +450,7 @@ describe("A connection that falls silent at one of the driver's own statements",
 
     it('query_timeout does not shorten the limit on a shared connection', async () => {
       const how = { isShared: true, queryMillis: 100 };
-      const query = new OwnQuery('x');
+      const query = ownQuery('x');
       assert.deepEqual(await watchHead(query, OWN_STATEMENT_MILLIS - 1, how), []);
       assert.equal((await watchHead(query, OWN_STATEMENT_MILLIS + 1, how))[0], 'x');
     });
