@@ -89,6 +89,11 @@ class Activity {
     );
   }
 
+  /** Whether a connection is being opened, or may be, for queries to share it. */
+  get isGrowing() {
+    return this.#connections.connectingCount > 0 || this.#connections.mayGrow;
+  }
+
   /** Whether a borrower may be in a transaction, and hold locks in it. */
   get hasTransaction() {
     for (const { state, connection } of this.#connections.members) {

@@ -291,7 +291,7 @@ class Dispatcher {
     return this.#connections.open();
   }
 
-  /** Opens one for queries that nothing waits with, if none is being opened and there may be another one. */
+  /** Opens one, unless one is being opened, or there may be no other one. */
   openAnother() {
     const { mayGrow, connectingCount } = this.#connections;
     if (mayGrow && connectingCount === 0) this.#connections.open();

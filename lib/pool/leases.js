@@ -203,14 +203,9 @@ class Leases {
     this.#stalled.watch(work);
   }
 
-  /**
-   * @param {string} text of the driver's own
-   * @param {import('../query').Parameter[]} [parameters] for what is asked so seldom that it is not prepared
-   * @returns {Promise<import('../rows').Result>}
-   */
-  ask(text, parameters = []) {
-    const prepare = parameters.length === 0;
-    const query = new Query(text, parameters, { prepare }, OWN_DEFAULTS);
+  /** @param {string} text of the driver's own @returns {Promise<import('../rows').Result>} */
+  ask(text) {
+    const query = new Query(text, [], {}, OWN_DEFAULTS);
     this.#askForAll(query);
     return query.promise;
   }

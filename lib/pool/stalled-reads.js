@@ -7,16 +7,11 @@
 const { QueryAbortedError } = require('../base');
 const { markHanded } = require('../client');
 const { Catalog } = require('../connection');
-const { Query } = require('../query');
+const { OWN_DEFAULTS, Query } = require('../query');
 
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('../connection').Connection} Connection
- *
- * @typedef {object} Leases
- * @property {import('../statements').CatalogNames | undefined} names by which a read is known; asked for if they are not
- *   known yet
- * @property {(text: string, parameters: number[]) => Promise<import('../rows').Result>} ask
  */
 
 const LOOK_MILLIS = 20;
@@ -43,7 +38,8 @@ class StalledReads {
 
   /**
    * @param {import('./dispatcher').Dispatcher} dispatcher
-   * @param {Leases} leases
+   * @param {{ names: import('../statements').CatalogNames | undefined }} leases which know by what names a read is known,
+   *   and ask for them if they do not
    */
   constructor(dispatcher, leases) {
     this.#dispatcher = dispatcher;
@@ -66,7 +62,7 @@ class StalledReads {
   }
 
   #look() {
-    const { activity } = this.#dispatcher;
+    const { activity, isEnding } = this.#dispatcher;
     const now = performance.now();
     const overdue = new Map();
     let mayAsk = true;
@@ -80,7 +76,7 @@ class StalledReads {
       for (const work of connection.unsettled) {
         if (!mayAsk) break;
         if (work === head || !this.#isPlain(work)) continue;
-        mayAsk = activity.mayServe(now);
+        mayAsk = activity.mayServe(now) || (isEnding && activity.isGrowing);
         if (!mayAsk || !this.#isRead(work)) continue;
         // What has the text of the stalled statement would wait for the same lock, and take one connection more.
         const isOther = work.info !== head?.info;
@@ -88,7 +84,7 @@ class StalledReads {
       }
     }
     // There will be one at a later look, unless those who ask for the first time take it.
-    if (!mayAsk) this.#dispatcher.openAnother();
+    if (!mayAsk && !isEnding) this.#dispatcher.openAnother();
     this.#overdue = overdue;
     if (shared.some(({ inFlight }) => inFlight > 1)) this.watch();
   }
@@ -103,8 +99,10 @@ class StalledReads {
     if (head === undefined) return false;
     const askAt = this.#askLockAt.get(head) ?? 0;
     if (now < askAt) return askAt === Infinity;
+    const question = new Query(WAIT_OF_BACKEND, [processID], { prepare: false }, OWN_DEFAULTS);
+    if (!this.#send(question)) return false;
     this.#askLockAt.set(head, now + ASK_MILLIS);
-    this.#leases.ask(WAIT_OF_BACKEND, [processID]).then(
+    question.promise.then(
       ({ rows }) => {
         // Behind a pooler the number is that of no backend, or of another one.
         if (rows.length > 0 && rows[0].wait !== 'Lock') this.#askLockAt.set(head, Infinity);
@@ -137,10 +135,7 @@ class StalledReads {
     const twin = new Query(text, parameters, options, { types, int8 });
     twin.profile = query.profile;
     twin.noticeTaker = query.noticeTaker;
-    // Whoever has wrapped query() has seen it already.
-    markHanded(twin);
-    // It takes nobody's place among those who wait.
-    if (!this.#dispatcher.sendNow(twin)) return false;
+    if (!this.#send(twin)) return false;
     this.#twins.set(query, twin);
     query.onceSettled(() => {
       this.#twins.delete(query);
@@ -151,6 +146,19 @@ class StalledReads {
       // Its own connection will tell what is wrong with it. Until then it may be asked once more.
       () => this.#twins.delete(query),
     );
+    return true;
+  }
+
+  /**
+   * It takes nobody's place among those who wait. At the end of the pool nobody else does, and a connection that is opened
+   * then is closed at once, unless somebody waits for it.
+   * @param {Query} query that is not for whoever has wrapped query()
+   * @returns {boolean} whether it was sent, or waits
+   */
+  #send(query) {
+    markHanded(query);
+    if (!this.#dispatcher.isEnding) return this.#dispatcher.sendNow(query);
+    this.#dispatcher.runShared(query);
     return true;
   }
 

@@ -47,10 +47,7 @@ const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
-/**
- * It has subclasses only for what is rare beside others (streams, COPY, describe()): V8 compiles what all queries run
- * through for the shapes that it sees, and with more than four of them a query takes three times as long (#19).
- */
+/** Each subclass makes all queries slower in the processes that use it (CONTRIBUTING.md, "Style"). */
 class Query extends Work {
   // How it is sent.
 

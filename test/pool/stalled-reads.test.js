@@ -152,6 +152,25 @@ describe('A read of a pool behind a statement that waits for a lock', function (
       assert.deepEqual((await read).rows, [{ n: 1 }]);
     });
 
+    for (const onConnect of [undefined, () => delay(50)]) {
+      const how = onConnect === undefined ? 'at once' : 'slowly';
+      it(`is answered while the pool ends, for few connections: they open ${how}`, async () => {
+        const pool = await openPool({ onConnect });
+        let opened = 0;
+        pool.on('connect', () => ++opened);
+        const updated = pool.query(UPDATE, [1]);
+        const reads = Array.from({ length: 40 }, () => pool.query(READ, [1]));
+        const ended = pool.end();
+        assert.equal((await Promise.all(reads)).length, 40);
+        await delay(100);
+        assert.ok(opened <= 6, `${opened} were opened`);
+        await holder.ask('commit');
+        await updated;
+        await ended;
+        assert.equal(pool.totalCount, 0);
+      });
+    }
+
     it('leaves a pool that can end, and nothing that is counted twice', async () => {
       const pool = await openPool();
       const updated = pool.query(UPDATE, [1]);
