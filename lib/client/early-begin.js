@@ -52,7 +52,6 @@ function beginsEarly(query, connection) {
  * @returns {Promise<import('../rows').Result>} what its caller gets
  */
 function beginEarly(query, connection) {
-  const { reject } = query;
   // eslint-disable-next-line no-restricted-syntax -- the query's own promise names the line
   return new Promise((resolve, fail) => {
     query.promise.then(resolve, fail);
@@ -60,12 +59,9 @@ function beginEarly(query, connection) {
       if (query.isSettled) return;
       query.connection.session.beginning = query;
       // In the middle of the delivery, before the answer to what was sent behind it is read.
-      query.reject = (error) => {
+      query.onFailing = (error) => {
         const isLost = error instanceof ConnectionError || query.wasFatal;
-        if (!isLost) {
-          query.connection.answers.distrust(() => looseError(error));
-        }
-        reject.call(query, error);
+        if (!isLost) query.connection.answers.distrust(() => looseError(error));
       };
       const result = newResult(query.rowMode);
       result.addCommandComplete({

@@ -4,14 +4,7 @@
 // Used in this folder and by the pool.
 
 const { ParameterError } = require('../base');
-const {
-  isAbortSignal,
-  MAX_SIZE,
-  prepareParameters,
-  Query,
-  StreamedQuery,
-  tooLargeError,
-} = require('../query');
+const { isAbortSignal, MAX_SIZE, prepareParameters, Query, tooLargeError } = require('../query');
 const { isRowKeys } = require('../rows');
 const { bindNames, isNamed } = require('./named-parameters');
 
@@ -26,17 +19,14 @@ const NO_OPTIONS = Object.freeze({});
 const SYNC_GROUPS = ['off', 'reads', 'all'];
 
 /**
- * @template {Query} [Q=Query]
  * @param {any} text an SQL text, or { text, values, name, rowMode, types, prepare, syncGroup,
  *   signal, timeoutMillis, callback }
  * @param {any} values an array, or the callback
  * @param {any} third the callback, or the limits
  * @param {import('../query').QueryDefaults} defaults
- * @param {new (...parameters: ConstructorParameters<typeof Query>) => Q} [Kind] the class, Query by
- *   default
- * @returns {Q} `refusal` says why it cannot be sent, if it cannot
+ * @returns {Query} `refusal` says why it cannot be sent, if it cannot
  */
-function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Query)) {
+function readQuery(text, values, third, defaults) {
   const limits = isLimits(third) ? third : undefined;
   let callback = limits === undefined ? third : undefined;
   if (typeof values === 'function') {
@@ -70,7 +60,7 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
   } catch (error) {
     refusal = /** @type {ParameterError} */ (error);
   }
-  const query = new Kind(refusal === undefined ? text : '', parameters, options, defaults);
+  const query = new Query(refusal === undefined ? text : '', parameters, options, defaults);
   if (refusal !== undefined) query.signal = undefined;
   else if (limits !== undefined) query.limit(limits);
   query.refusal = query.size > MAX_SIZE ? tooLargeError() : refusal;
@@ -83,11 +73,11 @@ function readQuery(text, values, third, defaults, Kind = /** @type {any} */ (Que
  * @param {any} values
  * @param {Record<string, any> | null | undefined} options `signal`, and `batchSize` for streams
  * @param {import('../query').QueryDefaults} defaults
- * @returns {StreamedQuery} as readQuery()
+ * @returns {Query} as readQuery()
  */
 function readStreamed(text, values, options, defaults) {
   const { signal } = options ?? {};
-  const query = readQuery(text, values, options && { signal }, defaults, StreamedQuery);
+  const query = readQuery(text, values, options && { signal }, defaults);
   if (query.rowMode === 'columns') {
     query.refusal ??= new ParameterError(
       "rowMode: 'columns' is for query() and batch(): streams and cursors give out row by row",

@@ -6,7 +6,7 @@
 
 const { EventEmitter } = require('node:events');
 const { CopyFrom, copyRows, CopyTo, readCopy } = require('../copy');
-const { Description, openStream } = require('../query');
+const { DescriptionRole, openStream } = require('../query');
 const { readQuery, readStreamed } = require('./query-arguments');
 
 /**
@@ -63,7 +63,7 @@ class Streamable extends EventEmitter {
   copyRows(table, columns, rows, ...more) {
     const sender = this[SENDER]();
     const face = {
-      open: (/** @type {import('../copy').CopyQuery} */ query) => openCopyFrom(sender, query),
+      open: (/** @type {import('../copy').CopyRole} */ role) => openCopyFrom(sender, role),
       isOrdered: sender.isOrdered,
     };
     return copyRows(face, table, columns, rows, ...more);
@@ -76,7 +76,9 @@ class Streamable extends EventEmitter {
    */
   describe(text) {
     const { defaults, ask } = this[SENDER]();
-    const query = readQuery(text, undefined, undefined, defaults, Description);
+    const config = typeof text === 'object' && text !== null ? { text: text.text } : text;
+    const query = readQuery(config, undefined, undefined, defaults);
+    new DescriptionRole(query);
     ask(query);
     return query.promise;
   }
@@ -87,14 +89,14 @@ class Streamable extends EventEmitter {
    */
   copyTo(text) {
     const { defaults, abort, submit } = this[SENDER]();
-    const query = readCopy('out', text, defaults);
-    return new CopyTo(query, abort, () => submit(query));
+    const role = readCopy('out', text, defaults);
+    return new CopyTo(role, abort, () => submit(role.query));
   }
 }
 
-/** @param {StreamSender} sender @param {import('../copy').CopyQuery} query */
-function openCopyFrom({ abort, submit }, query) {
-  return new CopyFrom(query, abort, () => submit(query));
+/** @param {StreamSender} sender @param {import('../copy').CopyRole} role */
+function openCopyFrom({ abort, submit }, role) {
+  return new CopyFrom(role, abort, () => submit(role.query));
 }
 
 module.exports = { SENDER, Streamable };

@@ -5,14 +5,8 @@
 // serves them from a Cursor. Made by client.js.
 
 const { EventEmitter } = require('node:events');
-const {
-  afterDelivery,
-  callApart,
-  CallSite,
-  ParameterError,
-  StatementRefusedError,
-} = require('../base');
-const { Cursor, OWN_DEFAULTS, StreamedQuery } = require('../query');
+const { callApart, CallSite, ParameterError, StatementRefusedError } = require('../base');
+const { Cursor, OWN_DEFAULTS } = require('../query');
 const { textParsers } = require('../rows');
 const { classifyStatement, splitStatements } = require('../statements');
 const { readQuery } = require('./query-arguments');
@@ -60,21 +54,6 @@ function watchSubmittable(submittable, onOver) {
   watched.set(submittable, onOver);
 }
 
-/** Reports its columns as soon as they are known. */
-class DescribedQuery extends StreamedQuery {
-  /** @type {((fields: readonly Field[]) => void) | undefined} */
-  onDescribed = undefined;
-
-  /** @override @param {Parameters<StreamedQuery['addRows']>} parameters */
-  addRows(...parameters) {
-    const { onDescribed } = this;
-    this.onDescribed = undefined;
-    const [{ fields }] = parameters;
-    if (onDescribed !== undefined) afterDelivery(() => onDescribed(fields));
-    super.addRows(...parameters);
-  }
-}
-
 /** What a submittable gets in place of `pg`'s connection. */
 class SubmittableConnection extends EventEmitter {
   #submittable;
@@ -90,7 +69,7 @@ class SubmittableConnection extends EventEmitter {
   /** Whether the submittable was told of its end. */
   #isOver = false;
   #hasFailed = false;
-  /** @type {DescribedQuery | Query | undefined} */
+  /** @type {Query | undefined} */
   #query = undefined;
   /** @type {Cursor | undefined} */
   #cursor = undefined;
@@ -121,22 +100,19 @@ class SubmittableConnection extends EventEmitter {
     }
     const options = { text: this.#text, values: this.#values, name: this.#name };
     const config = { ...options, types: AS_TEXT, rowMode: 'array' };
+    const query = readQuery(config, undefined, undefined, OWN_DEFAULTS);
+    this.#query = query;
     if (this.#isSimple) {
-      const query = readQuery(config, undefined, undefined, OWN_DEFAULTS);
-      this.#query = query;
       this.#callSite = new CallSite();
       this.#messages.unshift(() => this.#serveSimple(query));
     } else {
-      const query = readQuery(config, undefined, undefined, OWN_DEFAULTS, DescribedQuery);
-      query.onDescribed = (fields) => this.#describe(fields);
-      this.#query = query;
-      this.#cursor = new Cursor(query, this.#face.abort);
+      this.#cursor = new Cursor(query, this.#face.abort, (fields) => this.#describe(fields));
     }
     // The query may fail while no message is served.
-    this.#query.promise.catch((error) => {
+    query.promise.catch((error) => {
       if (!this.#isServing) this.#fail(error);
     });
-    this.#face.begin(this.#query);
+    this.#face.begin(query);
     this.#serve();
   }
 

@@ -88,7 +88,7 @@ class Answers {
     query.error = this.#connection.canceller.current?.explain(query, query.error) ?? query.error;
     afterDelivery(() => {
       const { state } = this.#connection;
-      if (!query.next(transactionStatus)) this.#finish(query, transactionStatus);
+      if (!query.role?.next(transactionStatus)) this.#finish(query, transactionStatus);
       else if (state === 'ready' || state === 'ending') this.#outbox.sendNext(query);
       else this.#connection.onNotSent(query);
     });

@@ -393,7 +393,7 @@ class Outbox {
   #send(query) {
     this.#adoptProfile(query);
     if (query.runsSolo) this.#solo = query;
-    if (query.isSequence) query.begin(this.#connection.session.transactionStatus > 0);
+    if (query.isSequence) query.role?.begin(this.#connection.session.transactionStatus > 0);
     if (query.isOwn) this.#connection.ownDeadline.watch();
     if (this.#guard.isFor(query)) this.#guard.begin(query);
     this.#bytesInFlight += query.size;

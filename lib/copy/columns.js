@@ -1,6 +1,6 @@
 'use strict';
 
-// The columns that copyRows() writes to: the query for them, and what follows from its answer. Used by rows-query.js.
+// The columns that copyRows() writes to: the query for them, and what follows from its answer. Used by rows-role.js.
 
 const { escapeIdentifier, escapeLiteral } = require('../base');
 const { findEncoders } = require('./binary-encoders');

@@ -1,7 +1,7 @@
 'use strict';
 
 // Rows that are few and there at once: all of their bytes are made before anything is sent, so that one COPY will do, as
-// it is known which format takes them. Used by rows-query.js.
+// it is known which format takes them. Used by rows-role.js.
 
 const { BinaryRows, TRAILER } = require('./binary');
 const { TextRows } = require('./text');

@@ -18,8 +18,8 @@ const {
 } = require('../base');
 
 /**
- * @typedef {import('./query').CopyQuery} CopyQuery
- * @typedef {import('./query').GiveUp} GiveUp
+ * @typedef {import('./role').CopyRole} CopyRole
+ * @typedef {import('./role').GiveUp} GiveUp
  */
 
 /** A CopyData message of this size; the server does not care where they end. */
@@ -37,15 +37,16 @@ class CopyFrom extends Writable {
   #isReady = false;
 
   /**
-   * @param {CopyQuery} query
+   * @param {CopyRole} role
    * @param {GiveUp} abort
    * @param {() => void} start submits it
    */
-  constructor(query, abort, start) {
+  constructor(role, abort, start) {
     super({ highWaterMark: MESSAGE_BYTES });
+    const { query } = role;
     this.#query = query;
     this.#abort = abort;
-    query.side = this;
+    role.side = this;
     // Before the COPY is sent, so that an error cannot go by unnoticed.
     query.promise.then(
       () => this.#onSettled(undefined),

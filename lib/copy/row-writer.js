@@ -14,7 +14,7 @@ const CHUNK_BYTES = 1 << 17;
 
 /** Writes rows to the stream, as fast as it takes them. */
 class RowWriter {
-  #query;
+  #role;
   #stream;
   #names;
   #types;
@@ -24,13 +24,13 @@ class RowWriter {
 
   /**
    * @param {CopyFrom} stream
-   * @param {import('./rows-query').CopyRowsQuery} query
-   * @param {import('./rows-query').Format} format
+   * @param {import('./rows-role').CopyRowsRole} role
+   * @param {import('./rows-role').Format} format
    */
-  constructor(stream, query, { types, encoders }) {
-    this.#query = query;
+  constructor(stream, role, { types, encoders }) {
+    this.#role = role;
     this.#stream = stream;
-    this.#names = query.names;
+    this.#names = role.names;
     this.#types = types;
     this.#rows = encoders === undefined ? new TextRows(types) : new BinaryRows(encoders);
   }
@@ -69,8 +69,8 @@ class RowWriter {
   async #goOnAsText(row) {
     const bytes = this.#takeBinary();
     this.#rows = new TextRows(this.#types);
-    this.#query.rowsBefore = this.#count;
-    this.#query.wantsText = true;
+    this.#role.rowsBefore = this.#count;
+    this.#role.wantsText = true;
     await this.#stream.nextCopy(bytes);
     await this.add(row);
   }

@@ -7,14 +7,14 @@
 const { finished } = require('node:stream/promises');
 const { escapeIdentifier, ParameterError } = require('../base');
 const { feed, RowWriter } = require('./row-writer');
-const { CopyRowsQuery } = require('./rows-query');
+const { CopyRowsRole } = require('./rows-role');
 
 /**
  * @typedef {import('./from').CopyFrom} CopyFrom
  *
  * Who has the connection.
  * @typedef {object} Face
- * @property {(query: CopyRowsQuery) => CopyFrom} open
+ * @property {(role: CopyRowsRole) => CopyFrom} open
  * @property {boolean} isOrdered it has one connection, for what comes in this order
  */
 
@@ -62,18 +62,18 @@ function refusesBlocks(error) {
 
 /**
  * @param {Face} face
- * @param {CopyRowsQuery} query
+ * @param {CopyRowsRole} role
  * @param {any} rows
  * @returns {Promise<{ rowCount: number }>}
  */
-async function send(face, query, rows) {
-  const stream = face.open(query);
+async function send(face, role, rows) {
+  const stream = face.open(role);
   const done = finished(stream);
   done.catch(() => {});
   try {
-    const format = await query.whenReady.promise;
+    const format = await role.whenReady.promise;
     if (format.bytes !== undefined) stream.write(format.bytes);
-    else await feed(new RowWriter(stream, query, format), stream, rows);
+    else await feed(new RowWriter(stream, role, format), stream, rows);
   } catch (error) {
     // The server is told to fail, and has done so when the stream is closed.
     stream.destroy(error instanceof Error ? error : new Error('the rows have failed'));
@@ -99,14 +99,14 @@ async function copyRows(face, table, columns, rows, ...more) {
   }
   const target = checkTarget(table, columns, rows);
   const names = /** @type {string[]} */ (columns);
-  const query = new CopyRowsQuery(target, names, rows);
+  const role = new CopyRowsRole(target, names, rows);
   try {
-    return await send(face, query, rows);
+    return await send(face, role, rows);
   } catch (error) {
     // Nothing of the rows was asked for yet.
-    if (face.isOrdered || query.hasAsked || !refusesBlocks(error)) throw error;
-    query.info.copied = { refusesBlocks: true };
-    return send(face, new CopyRowsQuery(target, names, rows), rows);
+    if (face.isOrdered || role.hasAsked || !refusesBlocks(error)) throw error;
+    role.query.info.copied = { refusesBlocks: true };
+    return send(face, new CopyRowsRole(target, names, rows), rows);
   }
 }
 

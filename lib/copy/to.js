@@ -7,28 +7,31 @@ const { Readable } = require('node:stream');
 const { emitApart, QueryAbortedError } = require('../base');
 
 /**
- * @typedef {import('./query').CopyQuery} CopyQuery
- * @typedef {import('./query').GiveUp} GiveUp
+ * @typedef {import('./role').CopyRole} CopyRole
+ * @typedef {import('./role').GiveUp} GiveUp
  */
 
 /** The server is stopped when so much waits to be read. */
 const BUFFER_BYTES = 1 << 20;
 
 class CopyTo extends Readable {
+  #role;
   #query;
   #abort;
   #isReading = true;
 
   /**
-   * @param {CopyQuery} query
+   * @param {CopyRole} role
    * @param {GiveUp} abort
    * @param {() => void} start submits it
    */
-  constructor(query, abort, start) {
+  constructor(role, abort, start) {
     super({ highWaterMark: BUFFER_BYTES });
+    const { query } = role;
+    this.#role = role;
     this.#query = query;
     this.#abort = abort;
-    query.side = this;
+    role.side = this;
     query.promise.then(
       () => this.push(null),
       (error) => this.onFailed(error),
@@ -72,7 +75,7 @@ class CopyTo extends Readable {
   _destroy(error, callback) {
     const query = this.#query;
     if (!query.isSettled) {
-      query.side = undefined;
+      this.#role.side = undefined;
       query.wasStopped = true;
       this.#abort(query, new QueryAbortedError('The stream was destroyed', 'ABORT_ERR'));
       this._read();

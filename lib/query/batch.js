@@ -39,11 +39,6 @@ function readCommitted() {
 }
 
 class Batch extends Work {
-  /**
-   * Whether it is the batch of a transaction(), where SET LOCAL and other statements are allowed
-   * that end with the transaction.
-   */
-  isInTransaction = false;
   /** @type {import('../rows').Result[]} */
   results = [];
 

@@ -4,12 +4,11 @@
 
 const { CallSite } = require('../base');
 const { abortError, abortErrorInside, listen } = require('./deadline');
-
-/** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
+const { StreamRole } = require('./stream-role');
 
 class Cursor {
   #query;
-  #abort;
+  #role;
   #callSite = new CallSite();
   /** @type {any[]} */
   #rows = [];
@@ -22,13 +21,14 @@ class Cursor {
   #last = Promise.resolve();
 
   /**
-   * @param {StreamedQuery} query that has not been submitted yet
-   * @param {import('./streamed-query').GiveUp} abort
+   * @param {import('./query').Query} query that has not been submitted yet
+   * @param {import('./stream-role').GiveUp} abort
+   * @param {(fields: readonly import('../rows').Field[]) => void} [onFields]
    */
-  constructor(query, abort) {
+  constructor(query, abort, onFields) {
     this.#query = query;
-    this.#abort = abort;
-    query.passRowsTo(this, abort);
+    this.onFields = onFields;
+    this.#role = new StreamRole(query, this, abort);
     const { signal } = query;
     if (signal?.aborted) query.refusal ??= abortError(signal);
     else if (signal !== undefined) this.#listen(signal);
@@ -45,13 +45,13 @@ class Cursor {
     if (this.#isEnded) return;
     this.#rows = [];
     this.#end(error);
-    this.#query.stop(this.#abort);
+    this.#role.stop();
   }
 
   /** @param {any[]} rows */
   onRows(rows) {
     this.#rows.push(...rows);
-    this.#query.pause();
+    this.#role.pause();
     this.#wake?.();
   }
 
@@ -93,7 +93,7 @@ class Cursor {
       const more = new Promise((resolve) => {
         this.#wake = () => resolve(undefined);
       });
-      this.#query.resume();
+      this.#role.resume();
       await more;
       this.#wake = undefined;
     }
@@ -120,7 +120,7 @@ class Cursor {
     this.#rows = [];
     this.#error = undefined;
     this.#end(undefined);
-    this.#query.stop(this.#abort);
+    this.#role.stop();
     await this.#query.promise.catch(() => {});
   }
 

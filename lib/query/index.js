@@ -8,7 +8,7 @@ const { Batch, membersOf, readCommitted } = require('./batch');
 const { Cursor } = require('./cursor');
 const { isAbortSignal, isTimeout, watch } = require('./deadline');
 const { beginTraced, traceConnect, traceTransaction } = require('./diagnostics');
-const { Description } = require('./description');
+const { DescriptionRole } = require('./description-role');
 const outcome = require('./outcome');
 const {
   MAX_SIZE,
@@ -20,7 +20,7 @@ const {
 } = require('./parameters');
 const { OWN_DEFAULTS, Query } = require('./query');
 const { openStream } = require('./row-stream');
-const { StreamedQuery } = require('./streamed-query');
+const { Role } = require('./role');
 
 /**
  * @typedef {import('./parameters').Parameter} Parameter
@@ -38,11 +38,11 @@ const { StreamedQuery } = require('./streamed-query');
  */
 
 module.exports = {
-  Description,
   Batch,
   batchTooLargeError,
   beginTraced,
   Cursor,
+  DescriptionRole,
   findUnsendable,
   isAbortSignal,
   isTimeout,
@@ -55,7 +55,7 @@ module.exports = {
   prepareParameters,
   Query,
   readCommitted,
-  StreamedQuery,
+  Role,
   tooLargeError,
   traceConnect,
   traceTransaction,

@@ -13,13 +13,13 @@ const {
   phase,
   ResultError,
   standFor,
-  StatementRefusedError,
 } = require('../base');
 const { ticks } = require('../native');
 const { ColumnResult, countRows, newResult, ownTypes, toRowKeys } = require('../rows');
 const { toDatabaseError } = require('../statements');
 const { ofUnsent } = require('./outcome');
 const { nulError, sizeInFlight, tooLargeError } = require('./parameters');
+const { Role } = require('./role');
 const { Work } = require('./work');
 
 /**
@@ -47,8 +47,11 @@ const OWN_DEFAULTS = Object.freeze({ types: ownTypes, int8: 'string' });
 
 const INSERT = commandTags.indexOf('INSERT');
 
-/** Each subclass makes all queries slower in the processes that use it (CONTRIBUTING.md, "Style"). */
+/** What it is besides one of query() is its role: a subclass would make all queries slower (CONTRIBUTING.md, "Style"). */
 class Query extends Work {
+  /** @type {Role | undefined} */
+  role = undefined;
+
   // How it is sent.
 
   /** @type {StatementInfo} */
@@ -181,6 +184,7 @@ class Query extends Work {
       result = this.result = newResult(this.rowMode);
       result.fields = shape.fields.slice();
       this.shape = shape;
+      if (this.role !== undefined) this.role.onFields(shape.fields);
     }
     const { rowMode, types, int8 } = this;
     if ((count === 0 && rowMode !== 'columns') || this.error !== undefined) return;
@@ -196,6 +200,7 @@ class Query extends Work {
     } catch (error) {
       this.error = parseError(error);
     }
+    if (this.role !== undefined) this.role.onRows();
   }
 
   /** @override @param {number} tag index into commandTags @param {number} rows */
@@ -232,8 +237,13 @@ class Query extends Work {
     this.result = undefined;
   }
 
-  /** The value of its promise; as in `pg`, an array for several statements. */
+  /** The value of its promise. */
   get value() {
+    return this.role === undefined ? this.ownValue : this.role.value;
+  }
+
+  /** Its result; as in `pg`, an array for several statements. */
+  get ownValue() {
     const { results } = this;
     if (results === undefined || results.length === 0) return this.result;
     return results.length === 1 ? results[0] : results;
@@ -249,37 +259,39 @@ class Query extends Work {
     return countRows(result) !== result.rowCount;
   }
 
-  /** @override @param {boolean} _isBinary @param {number} _columns */
-  copyIn(_isBinary, _columns) {
-    this.error ??= copyError();
-    this.connection.endCopy('COPY FROM STDIN needs copyFrom()');
+  /** Whether nothing of it can last if the connection is lost now. */
+  get isUncommitted() {
+    return this.role !== undefined && this.role.isUncommitted;
   }
 
-  /** @override @param {boolean} _isBinary @param {number} _columns */
-  copyOut(_isBinary, _columns) {
-    if (this.error !== undefined) return;
-    const error = copyError();
-    // This does not stop the server: what else stands before the same Sync is executed.
-    error.outcome = 'unknown';
-    this.error = error;
+  /** What the server begins with it is answered by its role, also where query() expects nothing of the kind. */
+  get #copyRole() {
+    return this.role ?? new Role(this);
+  }
+
+  /** @override */
+  copyIn() {
+    this.#copyRole.copyIn();
+  }
+
+  /** @override */
+  copyOut() {
+    this.#copyRole.copyOut();
   }
 
   /** @override */
   copyBoth() {
-    const { replication } = this.connection;
-    if (replication !== undefined) {
-      replication.begin(this);
-      return;
-    }
-    this.error ??= new StatementRefusedError(
-      "START_REPLICATION needs a client with the option replication: 'database'",
-    );
-    this.connection.endCopy();
+    this.#copyRole.copyBoth();
   }
 
   /** @override @param {Buffer} data */
   copyData(data) {
-    this.connection.replication?.take(data);
+    this.#copyRole.copyData(data);
+  }
+
+  /** @override */
+  copyDrained() {
+    this.#copyRole.copyDrained();
   }
 
   /** @override @param {number} failedPhase @param {Readonly<Record<string, string>>} diagnostics */
@@ -400,7 +412,10 @@ class Query extends Work {
       this.batch.onMemberFailed(this, error);
       return;
     }
-    if (!this.isSettled) this.tellText(error);
+    if (!this.isSettled) {
+      this.tellText(error);
+      this.role?.onFailing(error);
+    }
     super.reject(error);
   }
 }
@@ -413,12 +428,6 @@ function parseError(thrown) {
   const message = messageOf(thrown);
   if (ResultError.isMadeHere(thrown)) return new ResultError(message);
   return standFor(new ResultError(`a value of the result cannot be parsed: ${message}`), thrown);
-}
-
-function copyError() {
-  return new StatementRefusedError(
-    'COPY FROM STDIN and COPY TO STDOUT cannot run in query(): use copyFrom() and copyTo()',
-  );
 }
 
 module.exports = { OWN_DEFAULTS, Query };

@@ -5,29 +5,27 @@
 const { Readable } = require('node:stream');
 const { CallSite, emitApart, ParameterError } = require('../base');
 const { abortError, abortErrorInside, listen } = require('./deadline');
+const { StreamRole } = require('./stream-role');
 
-/** @typedef {import('./streamed-query').StreamedQuery} StreamedQuery */
+/** @typedef {import('./query').Query} Query */
 
 class RowStream extends Readable {
-  #query;
-  #abort;
+  #role;
   #callSite = new CallSite();
 
   /**
-   * @param {StreamedQuery} query that has not been submitted yet
+   * @param {Query} query that has not been submitted yet
    * @param {number} batchSize rows that may be buffered for the reader
-   * @param {import('./streamed-query').GiveUp} abort
+   * @param {import('./stream-role').GiveUp} abort
    */
   constructor(query, batchSize, abort) {
     super({ objectMode: true, highWaterMark: batchSize });
-    this.#query = query;
-    this.#abort = abort;
-    query.passRowsTo(this, abort);
+    this.#role = new StreamRole(query, this, abort);
   }
 
   /** Description of the columns; empty before the first rows have come. */
   get fields() {
-    return this.#query.result?.fields ?? [];
+    return this.#role.query.result?.fields ?? [];
   }
 
   /** @override @param {[any, ...any[]]} parameters */
@@ -39,7 +37,7 @@ class RowStream extends Readable {
   onRows(rows) {
     let wantsMore = true;
     for (const row of rows) wantsMore = this.push(row);
-    if (!wantsMore) this.#query.pause();
+    if (!wantsMore) this.#role.pause();
   }
 
   /** @param {Error} error */
@@ -56,7 +54,7 @@ class RowStream extends Readable {
 
   /** @override */
   _read() {
-    this.#query.resume();
+    this.#role.resume();
   }
 
   /**
@@ -65,7 +63,7 @@ class RowStream extends Readable {
    * @param {(error?: Error | null) => void} callback
    */
   _destroy(error, callback) {
-    this.#query.stop(this.#abort);
+    this.#role.stop();
     callback(error);
   }
 }
@@ -76,9 +74,9 @@ class RowStream extends Readable {
 const BATCH_SIZE = 256;
 
 /**
- * @param {StreamedQuery} query
+ * @param {Query} query
  * @param {StreamOptions | null | undefined} options
- * @param {import('./streamed-query').GiveUp} abort
+ * @param {import('./stream-role').GiveUp} abort
  * @param {() => void} start submits the query
  * @returns {RowStream}
  */

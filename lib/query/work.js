@@ -52,8 +52,10 @@ class Work extends SlotEntry {
   hasMoved = false;
   /** Whether it may be a member of a Sync group. */
   sharesSync = false;
-  /** Whether it is several texts (begin(), next()), each sent by the simple protocol when the one before is answered. */
+  /** Whether it is several texts, which its role gives, each sent by the simple protocol when the one before is answered. */
   isSequence = false;
+  /** Whether it is a part of a transaction(): SET LOCAL may be a member of its batches, and it tells the outcome of errors. */
+  isInTransaction = false;
   /** What it was expected to cost the server when it was submitted, in ms. */
   expectedMillis = 0;
   /** @type {(() => void) | undefined} */
@@ -67,26 +69,6 @@ class Work extends SlotEntry {
     this.promise = new Promise((resolve) => {
       this.settle = resolve;
     });
-  }
-
-  /**
-   * The first text of a sequence is about to be sent.
-   * @param {boolean} _isInside whether the session is in a transaction
-   */
-  begin(_isInside) {}
-
-  /**
-   * A text of a sequence is answered. What it runs may be the user's.
-   * @param {number} _transactionStatus PQTransactionStatusType
-   * @returns {boolean} whether `text` is to be sent next; else it is done
-   */
-  next(_transactionStatus) {
-    return false;
-  }
-
-  /** Whether nothing of it can last if the connection is lost now. */
-  get isUncommitted() {
-    return false;
   }
 
   /** @param {Limits} limits */

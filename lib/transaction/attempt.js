@@ -10,14 +10,14 @@ const { abortedError, incompleteError, looseError } = require('./errors');
 const { Scope } = require('./scope');
 
 /**
- * @typedef {import('./scope').OpenQuery} OpenQuery
+ * @typedef {import('../query').Role} Role
  * @typedef {import('./transaction').Body} Body
  */
 
 function ignore() {}
 
 class Attempt extends Scope {
-  /** The last stream, cursor or COPY; only one is open at a time. @type {OpenQuery | undefined} */
+  /** The last stream, cursor or COPY; only one is open at a time. @type {Role | undefined} */
   open = undefined;
   isCommitSent = false;
   /** The client was released: nothing may be sent any more. */

@@ -26,9 +26,6 @@ const { Transaction } = require('./transaction');
  * @typedef {import('./gate').TransactionGate} TransactionGate
  * @typedef {import('./attempt').Attempt} Attempt
  * @typedef {import('./transaction').Body} Body
- *
- * A stream, a cursor or a COPY.
- * @typedef {import('../query').StreamedQuery | import('../copy').CopyQuery} OpenQuery
  */
 
 /** The transaction was aborted by an earlier statement. */
@@ -81,7 +78,7 @@ class Scope {
     const refusal = work.refusal ?? this.#refuse(work);
     if (refusal !== undefined || work.isSettled) return refusal;
     this.begin();
-    if ('isOpen' in work) this.top.open = /** @type {OpenQuery} */ (work);
+    if ('role' in work && work.role !== undefined) this.top.open = work.role;
     return undefined;
   }
 
@@ -93,8 +90,8 @@ class Scope {
   #refuse(work) {
     if (this.inner !== undefined) return innerError();
     if (this.top.open?.isOpen) return openError();
-    if (!('members' in work)) return this.#refuseQuery(work);
     work.isInTransaction = true;
+    if (!('members' in work)) return this.#refuseQuery(work);
     return work.members
       .map((query) => this.#refuseQuery(query))
       .find((error) => error !== undefined);
@@ -102,7 +99,6 @@ class Scope {
 
   /** @param {Query} query */
   #refuseQuery(query) {
-    if (query.isDescription) Object.assign(query, { isInTransaction: true });
     query.info ??= this.gate.registry.find(query.text);
     const keyword = findControl(query.info);
     if (keyword !== undefined) return controlError(keyword);

@@ -15,11 +15,11 @@ const {
   QueryAbortedError,
   StatementRefusedError,
 } = require('../base');
-const { OWN_DEFAULTS } = require('../query');
+const { OWN_DEFAULTS, Query } = require('../query');
 const { Result } = require('../rows');
 const { describeText, readColumns } = require('./columns');
 const { encodeFew } = require('./few-rows');
-const { CopyQuery } = require('./query');
+const { CopyRole } = require('./role');
 
 /**
  * @typedef {import('./columns').Columns} Columns
@@ -46,7 +46,7 @@ const { CopyQuery } = require('./query');
 const NONE = { types: [], encoders: undefined, guard: undefined };
 const IDLE = 0;
 
-class CopyRowsQuery extends CopyQuery {
+class CopyRowsRole extends CopyRole {
   /** What the rows are to be written as, once the server waits for them. @type {Deferred<Format>} */
   whenReady = new Deferred();
   /** Rows that go as text are to follow. */
@@ -82,8 +82,8 @@ class CopyRowsQuery extends CopyQuery {
    */
   constructor(target, names, rows) {
     const copy = `copy ${target} (${names.map(escapeIdentifier).join(', ')}) from stdin`;
-    super('in', copy, [], {}, OWN_DEFAULTS);
-    this.isSequence = true;
+    super('in', new Query(copy, [], {}, OWN_DEFAULTS));
+    this.query.isSequence = true;
     this.#target = target;
     this.#names = names;
     this.#copy = copy;
@@ -120,7 +120,7 @@ class CopyRowsQuery extends CopyQuery {
   /** @override @param {boolean} isInside whether it is in a transaction */
   begin(isInside) {
     if (this.#step !== undefined) return;
-    this.#known = this.info.copied ??= {};
+    this.#known = this.query.info.copied ??= {};
     this.#isInside = isInside;
     const { columns, refusesBlocks } = this.#known;
     // In a transaction nothing can be tried a second time.
@@ -137,7 +137,7 @@ class CopyRowsQuery extends CopyQuery {
     try {
       return this.#next(transactionStatus);
     } catch (error) {
-      this.error = /** @type {Error} */ (error);
+      this.query.error = /** @type {Error} */ (error);
       return this.#end(transactionStatus);
     }
   }
@@ -145,11 +145,11 @@ class CopyRowsQuery extends CopyQuery {
   /** @param {number} transactionStatus */
   #next(transactionStatus) {
     if (this.#step === 'rollback' || this.#step === 'commit') return this.#end(transactionStatus);
-    if (this.error !== undefined) {
-      return this.#tryAgain(this.error) || this.#end(transactionStatus);
+    if (this.query.error !== undefined) {
+      return this.#tryAgain(this.query.error) || this.#end(transactionStatus);
     }
-    if (this.side === undefined || this.isSettled || this.side.destroyed) {
-      this.error = new QueryAbortedError('The stream was destroyed', 'ABORT_ERR');
+    if (this.side === undefined || this.query.isSettled || this.side.destroyed) {
+      this.query.error = new QueryAbortedError('The stream was destroyed', 'ABORT_ERR');
       return this.#end(transactionStatus);
     }
     switch (this.#step) {
@@ -172,7 +172,7 @@ class CopyRowsQuery extends CopyQuery {
   }
 
   #readColumns() {
-    return readColumns(this.#names, /** @type {any} */ (this.results?.at(-1)?.rows ?? []));
+    return readColumns(this.#names, /** @type {any} */ (this.query.results?.at(-1)?.rows ?? []));
   }
 
   #ask() {
@@ -224,13 +224,13 @@ class CopyRowsQuery extends CopyQuery {
   #go(step, text) {
     this.#step = step;
     // While the types are asked for, its deadline is that of the driver's own statements.
-    this.isOwn = step === 'describe';
-    this.text = text;
+    this.query.isOwn = step === 'describe';
+    this.query.text = text;
     return true;
   }
 
   #count() {
-    const result = /** @type {Result | undefined} */ (this.results?.at(-1));
+    const result = /** @type {Result | undefined} */ (this.query.results?.at(-1));
     this.#rowCount += Number(result?.rowCount ?? 0);
   }
 
@@ -241,14 +241,14 @@ class CopyRowsQuery extends CopyQuery {
    * @returns {boolean} whether `text` is tried in its place
    */
   #tryAgain(error) {
-    const isGuarded = this.#step === 'alone' && this.text !== this.#copy && !this.#hasBegun;
+    const isGuarded = this.#step === 'alone' && this.query.text !== this.#copy && !this.#hasBegun;
     if (!isGuarded || !(error instanceof DatabaseError) || !/^(?:42|0A)/.test(String(error.code))) {
       return false;
     }
     this.#known.columns = undefined;
     if (this.#isInside) {
       const why = 'a column was altered while copyRows() began: call it again';
-      this.error = Object.assign(new StatementRefusedError(why), { cause: error });
+      this.query.error = Object.assign(new StatementRefusedError(why), { cause: error });
       return false;
     }
     return this.#isFresh ? this.#copyPlain() : this.#ask();
@@ -262,21 +262,21 @@ class CopyRowsQuery extends CopyQuery {
   #end(transactionStatus) {
     const isOpen = transactionStatus > IDLE && !this.#isInside;
     if (this.#step === 'commit') {
-      if (this.error === undefined && this.results?.at(-1)?.command !== 'COMMIT') {
-        this.error = new ConnectionError('COMMIT was not answered as such');
+      if (this.query.error === undefined && this.query.results?.at(-1)?.command !== 'COMMIT') {
+        this.query.error = new ConnectionError('COMMIT was not answered as such');
       }
       return false;
     }
     if (this.#step === 'rollback') {
       // It cannot be trusted any more.
-      if (isOpen) this.connection.cut(new ConnectionError('ROLLBACK has failed'));
-      this.error = this.#failure;
-      this.hasFailed = true;
+      if (isOpen) this.query.connection.cut(new ConnectionError('ROLLBACK has failed'));
+      this.query.error = this.#failure;
+      this.query.hasFailed = true;
       return false;
     }
     if (!isOpen) return false;
-    if (this.error === undefined) return this.#go('commit', 'commit');
-    this.#failure = this.error;
+    if (this.query.error === undefined) return this.#go('commit', 'commit');
+    this.#failure = this.query.error;
     return this.#go('rollback', 'rollback');
   }
 
@@ -294,14 +294,13 @@ class CopyRowsQuery extends CopyQuery {
   }
 
   /** @override @param {any} error */
-  reject(error) {
+  onFailing(error) {
     if (this.rowsBefore > 0 && typeof error.where === 'string') {
       error.where = error.where.replace(
         /^(COPY .*, line )(\d+)/,
         (/** @type {string[]} */ ...[, copy, line]) => copy + (Number(line) + this.rowsBefore),
       );
     }
-    super.reject(error);
     this.whenReady.reject(error);
   }
 
@@ -314,4 +313,4 @@ class CopyRowsQuery extends CopyQuery {
   }
 }
 
-module.exports = { CopyRowsQuery };
+module.exports = { CopyRowsRole };

@@ -1,15 +1,15 @@
 'use strict';
 
-// A COPY as a query: it goes by the simple protocol (PostgreSQL documentation, "COPY Operations" in "Message Flow"),
+// What makes a query a COPY: it goes by the simple protocol (PostgreSQL documentation, "COPY Operations" in "Message Flow"),
 // alone on its connection, and passes on what the connection tells of it to the stream that has the data (from.js,
 // to.js). Made for client.js, pool.js and rows.js.
 
 const { afterDelivery, CallSite, ParameterError, StatementRefusedError } = require('../base');
-const { Query } = require('../query');
+const { Query, Role } = require('../query');
 const { classifyStatement, readCopyTarget, Scanner, splitStatements } = require('../statements');
 
 /**
- * @typedef {(query: Query, reason: import('../base').QueryAbortedError) => void} GiveUp
+ * @typedef {(query: import('../query').Query, reason: import('../base').QueryAbortedError) => void} GiveUp
  *
  * What a stream is told of its COPY, after the delivery that tells of it.
  * @typedef {object} CopySide
@@ -24,27 +24,27 @@ const { classifyStatement, readCopyTarget, Scanner, splitStatements } = require(
 const TAKES_COPY_FROM = 'COPY … FROM STDIN needs copyFrom()';
 const TAKES_COPY_TO = 'COPY … TO STDOUT needs copyTo()';
 
-class CopyQuery extends Query {
+class CopyRole extends Role {
   /** @type {CopySide | undefined} */
   side = undefined;
   #direction;
 
-  /** @param {'in' | 'out'} direction @param {ConstructorParameters<typeof Query>} parameters */
-  constructor(direction, ...parameters) {
-    super(...parameters);
+  /** @param {'in' | 'out'} direction @param {Query} query */
+  constructor(direction, query) {
+    super(query);
     this.#direction = direction;
-    this.isCopy = true;
-    this.callSite = new CallSite();
-    this.isRead = direction === 'out';
-    this.runsSolo = true;
+    query.isCopy = true;
+    query.callSite = new CallSite();
+    query.isRead = direction === 'out';
+    query.runsSolo = true;
   }
 
-  /** Its stream has not been ended: the transaction that it is a part of cannot end before. */
+  /** @override Its stream has not been ended: the transaction that it is a part of cannot end before. */
   get isOpen() {
-    return !this.isSettled && this.side !== undefined && !this.side.writableEnded;
+    return !this.query.isSettled && this.side !== undefined && !this.side.writableEnded;
   }
 
-  /** @param {Error} error for its stream */
+  /** @override @param {Error} error */
   interrupt(error) {
     this.side?.onFailed(error);
   }
@@ -52,24 +52,24 @@ class CopyQuery extends Query {
   /** @override */
   copyIn() {
     if (this.#direction === 'in') afterDelivery(() => this.side?.onReady());
-    else this.refuse(TAKES_COPY_FROM);
+    else this.#refuse(TAKES_COPY_FROM);
   }
 
   /** @override */
   copyOut() {
     if (this.#direction === 'out') afterDelivery(() => this.side?.onReady());
-    else this.refuse(TAKES_COPY_TO);
+    else this.#refuse(TAKES_COPY_TO);
   }
 
   /** @param {string} why */
-  refuse(why) {
-    this.error ??= new StatementRefusedError(why);
-    this.connection.endCopy(why);
+  #refuse(why) {
+    this.query.error ??= new StatementRefusedError(why);
+    this.query.connection.endCopy(why);
   }
 
   /** @override @param {Buffer} data */
   copyData(data) {
-    if (!this.isSettled) afterDelivery(() => this.side?.onData(data));
+    if (!this.query.isSettled) afterDelivery(() => this.side?.onData(data));
   }
 
   /** @override */
@@ -88,10 +88,11 @@ function isOfDirection(text, direction) {
  * @param {'in' | 'out'} direction
  * @param {unknown} text
  * @param {import('../query').QueryDefaults} defaults
- * @returns {CopyQuery} `refusal` says why it cannot be sent, if it cannot
+ * @returns {CopyRole} `query.refusal` says why it cannot be sent, if it cannot
  */
 function readCopy(direction, text, defaults) {
-  const query = new CopyQuery(direction, typeof text === 'string' ? text : '', [], {}, defaults);
+  const query = new Query(typeof text === 'string' ? text : '', [], {}, defaults);
+  const role = new CopyRole(direction, query);
   const name = direction === 'in' ? 'copyFrom' : 'copyTo';
   if (typeof text !== 'string') {
     query.refusal = new ParameterError(`${name}() needs the text of a COPY, not ${typeof text}`);
@@ -102,7 +103,7 @@ function readCopy(direction, text, defaults) {
   } else if (isOfDirection(text, direction === 'in' ? 'TO' : 'FROM')) {
     query.refusal = new StatementRefusedError(direction === 'in' ? TAKES_COPY_TO : TAKES_COPY_FROM);
   }
-  return query;
+  return role;
 }
 
-module.exports = { CopyQuery, readCopy };
+module.exports = { CopyRole, readCopy };
