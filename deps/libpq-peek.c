@@ -2,9 +2,9 @@
  * What libpq knows and does not tell: the order in which the server has reported its
  * parameters, which shows who it is; while COPY data are being sent it leaves an
  * error of the server's unread until their end; and it reads a notice at once, also
- * one that stands behind a Sync which nobody has fetched yet. Compiled into the
- * bundled libpq; src/capabilities.h declares it, and does without it for a system
- * libpq.
+ * one that stands behind a Sync which nobody has fetched yet. And it sets the
+ * receiver of rows that one of our patches adds. Compiled into the bundled libpq;
+ * src/capabilities.h declares it, and does without it for a system libpq.
  */
 #include "postgres_fe.h"
 
@@ -13,6 +13,9 @@
 int pg_conduit_error_waits(const PGconn *conn);
 int pg_conduit_sync_waits(const PGconn *conn);
 int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count);
+void pg_conduit_receive_rows(PGconn *conn,
+                             int (*receiver)(void *, const PGresult *, const char *, int),
+                             void *arg);
 
 /* To be called after PQconsumeInput: parsing stops at a message that must wait. */
 int pg_conduit_error_waits(const PGconn *conn) {
@@ -32,4 +35,17 @@ int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count
   const pgParameterStatus *status = conn != NULL ? conn->pstatus : NULL;
   for (; status != NULL && found < count; status = status->next) names[found++] = status->name;
   return found;
+}
+
+/*
+ * Each row that is read goes to the receiver, and no further if that returns true:
+ * the body of its DataRow message, which is valid during the call only, and the
+ * result that it belongs to, which describes the columns. The receiver must not
+ * call libpq, but to ask about the result.
+ */
+void pg_conduit_receive_rows(PGconn *conn,
+                             int (*receiver)(void *, const PGresult *, const char *, int),
+                             void *arg) {
+  conn->rowReceiver = receiver;
+  conn->rowReceiverArg = arg;
 }

@@ -215,7 +215,7 @@ void AddonData::NotSent(int32_t slot, NotSentReason reason, int32_t detail) {
 
 napi_value AddonData::FillInbox(size_t* first_cell) {
   const std::vector<int32_t>& events = delivery_.events();
-  const std::vector<uint64_t>& cells = delivery_.cells();
+  const Delivery::Cells& cells = delivery_.cells();
   *first_cell = (events.size() + 1) / 2;
   const size_t needed = (*first_cell + cells.size()) * sizeof(uint64_t);
   napi_value inbox = nullptr;

@@ -10,6 +10,9 @@
 extern "C" int pg_conduit_error_waits(const PGconn* connection);
 extern "C" int pg_conduit_sync_waits(const PGconn* connection);
 extern "C" int pg_conduit_last_parameters(const PGconn* connection, const char** names, int count);
+extern "C" void pg_conduit_receive_rows(PGconn* connection,
+                                        int (*receiver)(void*, const PGresult*, const char*, int),
+                                        void* argument);
 // deps/libpq-scram.c
 extern "C" void pg_conduit_limit_scram(int iterations);
 // deps/libpq-tls.c
@@ -38,6 +41,27 @@ inline constexpr bool kHasChunkMode = true;
 #else
 inline constexpr bool kHasChunkMode = false;
 #endif
+
+// ReceiveRows(): only the bundled libpq has the patch for it.
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+inline constexpr bool kReceivesRows = true;
+#else
+inline constexpr bool kReceivesRows = false;
+#endif
+
+// Takes a row as soon as it is read: the body of its DataRow message, which is valid during the
+// call only, and the result that describes its columns. 0: it does not take it, and libpq treats it
+// as it would without a receiver. It must not call libpq but to ask about the result.
+using RowReceiver = int (*)(void* argument, const PGresult* result, const char* body, int length);
+
+// Rows go to `receiver`, and not into results, whose rows are none then. Nothing without
+// kReceivesRows.
+inline void ReceiveRows([[maybe_unused]] PGconn* connection, [[maybe_unused]] RowReceiver receiver,
+                        [[maybe_unused]] void* argument) {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  pg_conduit_receive_rows(connection, receiver, argument);
+#endif
+}
 
 // The rows of the query that is being answered come in results of this many rows. To be called
 // before the first of them is parsed; without kHasChunkMode all rows come in one result.

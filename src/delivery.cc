@@ -233,6 +233,7 @@ void Delivery::Clear() {
   if (chunks_.size() > kKeptChunks) chunks_.resize(kKeptChunks);
   chunk_count_ = 0;
   copy_end_ = 0;
+  rows_end_ = 0;
 }
 
 }  // namespace pg_conduit

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,14 +37,30 @@ struct TextRef {
 // In the place of a slot: no query waits for it.
 constexpr int32_t kNoSlot = -1;
 
+// Does not write zeros where values are written next.
+template <typename Value>
+struct UnsetAllocator : std::allocator<Value> {
+  template <typename Other>
+  struct rebind {
+    using other = UnsetAllocator<Other>;
+  };
+  using std::allocator<Value>::allocator;
+  template <typename Other>
+  void construct(Other* at) {
+    ::new (static_cast<void*>(at)) Other;
+  }
+};
+
 class Delivery {
  public:
+  using Cells = std::vector<uint64_t, UnsetAllocator<uint64_t>>;
+
   // V8 refuses longer strings (String::kMaxLength on 64 bit).
   static constexpr size_t kMaxStringLength = (size_t{1} << 29) - 24;
 
   bool empty() const { return events_.empty(); }
   const std::vector<int32_t>& events() const { return events_; }
-  const std::vector<uint64_t>& cells() const { return cells_; }
+  const Cells& cells() const { return cells_; }
   size_t chunk_count() const { return chunk_count_; }
   const TextChunk& chunk(size_t index) const { return chunks_[index]; }
 
@@ -68,13 +86,28 @@ class Delivery {
   size_t Mark() const { return events_.size(); }
   void Patch(size_t mark, int32_t value) { events_[mark] = value; }
 
-  // Cells: reserve whole rows, then write through the pointer.
+  // Cells: reserve whole rows, then write all of them through the pointer.
   size_t cell_count() const { return cells_.size(); }
   uint64_t* AddCells(size_t count) {
     cells_.resize(cells_.size() + count);
     return cells_.data() + cells_.size() - count;
   }
   void DropCells(size_t count) { cells_.resize(cells_.size() - count); }
+
+  // A row of one more for a query: extends the kRows event before if that is next to it, else
+  // begins one. Between AtRows() and PushRow() nothing may be pushed but cells and texts.
+  bool AtRows(int32_t slot, int32_t shape) const {
+    return rows_end_ != 0 && rows_end_ == events_.size() && events_[rows_end_ - 4] == slot &&
+           events_[rows_end_ - 3] == shape;
+  }
+  void PushRow(int32_t slot, int32_t shape, size_t first_cell) {
+    if (AtRows(slot, shape)) {
+      ++events_[rows_end_ - 2];
+      return;
+    }
+    Push(Event::kRows, slot, shape, 1, first_cell);
+    rows_end_ = events_.size();
+  }
 
   TextChunk& text() { return chunk_count_ == 0 ? NextChunk() : chunks_[chunk_count_ - 1]; }
   // False if a string of this chunk would be longer than V8 allows.
@@ -100,11 +133,12 @@ class Delivery {
 
  private:
   std::vector<int32_t> events_;
-  std::vector<uint64_t> cells_;
+  Cells cells_;
   std::vector<TextChunk> chunks_;  // reused: only chunk_count_ are in use
   size_t chunk_count_ = 0;
   std::string json_guard_;
   size_t copy_end_ = 0;  // where the latest kCopyData ends, 0 when there is none
+  size_t rows_end_ = 0;  // where the latest kRows of PushRow() ends, 0 when there is none
 };
 
 bool IsAscii(std::string_view text);

@@ -78,15 +78,15 @@ bool ParseNumber(std::string_view text, Number* out) {
 
 #ifdef __APPLE__
 
-// libc++ on the systems that we support has no from_chars for doubles. `text` ends with a NUL, as
-// do all values of libpq.
-bool ParseFloat(std::string_view text, double* out) {
+// libc++ on the systems that we support has no from_chars for doubles.
+bool ParseFloat(std::string_view value, double* out) {
+  const std::string text(value);  // with a NUL behind it
   // strtod accepts more: white space, a plus sign, hexadecimal digits.
   if (text.empty() || std::strchr("+ \t\n\v\f\r", text[0]) != nullptr) return false;
-  if (text.find_first_of("xX") != std::string_view::npos) return false;
+  if (text.find_first_of("xX") != std::string::npos) return false;
   char* end = nullptr;
-  *out = strtod_l(text.data(), &end, nullptr);
-  return end == text.data() + text.size();
+  *out = strtod_l(text.c_str(), &end, nullptr);
+  return end == text.c_str() + text.size();
 }
 
 #else

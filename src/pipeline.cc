@@ -42,6 +42,7 @@ Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
   // As many records as there are in one call of the kernel; else each takes two.
   if (ssl_ != nullptr) SSL_set_read_ahead(ssl_, 1);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
+  ReceiveRows(conn_.get(), ReceiveRow, this);
 }
 
 Pipeline::~Pipeline() {
@@ -197,7 +198,8 @@ void Pipeline::Flush() {
 }
 
 void Pipeline::AwaitAnswer() {
-  if (lost() || !reading_ || fifo_.empty()) {
+  // Rows that still come are read faster if more of them are read at a time.
+  if (lost() || !reading_ || fifo_.empty() || receiving_.has_begun()) {
     busy_poll_.Stop();
   } else if (fifo_.size() <= kFewPending) {
     busy_poll_.Await();
@@ -263,7 +265,7 @@ void Pipeline::Drain() {
   while (!lost() && reading_ && !fifo_.empty() && copy_ != CopyState::kIn) {
     if (GivesCopyData() && !TakeCopyData()) break;
     uint32_t& flags = fifo_.front().flags;
-    if ((flags & (kFlagChunked | kFlagStreamed)) != 0) {
+    if (!kReceivesRows && (flags & (kFlagChunked | kFlagStreamed)) != 0) {
       if ((flags & kFlagStreamed) != 0) {
         SetStreamedRows(conn_.get(), kChunkRows);
       } else {

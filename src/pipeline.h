@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "busy_poll.h"
@@ -178,6 +179,8 @@ class Pipeline final : public SocketWatcher::Owner {
   bool SendCopyEnd(const char* message);
   void NotifyDrained();
   void TakeResult(ResultPtr result);
+  // Whether it was a row of the query that is being answered.
+  bool TakeRow(const PGresult* result, std::string_view body);
   void TakeSync();
   void TakeDescription(const PGresult* result);
   void SendProbe();
@@ -191,6 +194,7 @@ class Pipeline final : public SocketWatcher::Owner {
   // That the server answers as it sends the notice that is being received.
   int32_t SlotOfNotice() const;
   static void ReceiveNotice(void* pipeline, const PGresult* result);
+  static int ReceiveRow(void* pipeline, const PGresult* result, const char* body, int length);
 
   PipelineContext context_;
   int32_t id_;
@@ -200,6 +204,7 @@ class Pipeline final : public SocketWatcher::Owner {
   StatementNames names_;
   std::unique_ptr<SocketWatcher> watcher_;
   std::deque<Pending> fifo_;
+  RowWriter::Receiving receiving_;  // of the result that is being read
   PipelineCounters counters_;
   ServerClock clock_;
   BusyPoll busy_poll_;

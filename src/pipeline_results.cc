@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capabilities.h"
+#include "client_encoding.h"
 #include "command_tag.h"
 #include "pg_error.h"
 #include "pipeline.h"
@@ -14,6 +15,7 @@ void Pipeline::TakeResult(ResultPtr result) {
   Pending& head = fifo_.front();
   Delivery* delivery = context_.delivery;
   const ExecStatusType status = PQresultStatus(result.get());
+  const RowWriter::Receiving received = std::exchange(receiving_, RowWriter::Receiving());
   // At the Sync the server commits, which may fail: deferred constraints.
   if (head.phase == Phase::kSync && status != PGRES_PIPELINE_SYNC && status != PGRES_FATAL_ERROR) {
     Lose(kMismatch);
@@ -32,7 +34,10 @@ void Pipeline::TakeResult(ResultPtr result) {
         Lose(kMismatch);
         return;
       }
-      context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
+      // With the fields, if no row has told them; and with rows that were not received.
+      if (!received.has_begun() || PQntuples(result.get()) > 0) {
+        context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
+      }
       has_tag = PushCommandTag(result.get(), head.slot, delivery);
       // Of rows in chunks the last chunk has the tag, or the result behind it.
       head.completed = has_tag || was_completed;
@@ -99,6 +104,19 @@ void Pipeline::TakeResult(ResultPtr result) {
       Lose("COPY FROM STDIN and COPY TO STDOUT cannot run in a pipeline");
       break;
   }
+}
+
+bool Pipeline::TakeRow(const PGresult* result, std::string_view body) {
+  // TakeResult() ends a connection whose rows are not taken here.
+  if (fifo_.empty() || !SpeaksUtf8(conn_.get())) return false;
+  const Pending& head = fifo_.front();
+  if (!HasRows(head.phase) || (head.flags & kFlagDescribe) != 0) return false;
+  return context_.rows->Receive(&receiving_, result, body, head.slot, head.flags & kFlagDecodeMask);
+}
+
+int Pipeline::ReceiveRow(void* pipeline, const PGresult* result, const char* body, int length) {
+  auto* self = static_cast<Pipeline*>(pipeline);
+  return self->TakeRow(result, {body, static_cast<size_t>(length)}) ? 1 : 0;
 }
 
 void Pipeline::TakeDescription(const PGresult* result) {

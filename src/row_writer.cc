@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "binary_value.h"
+
 namespace pg_conduit {
 
 namespace {
@@ -13,6 +15,53 @@ namespace {
 constexpr size_t kMaxShapes = 4096;
 
 constexpr uint64_t kNullCell = static_cast<uint64_t>(static_cast<uint32_t>(kNullHigh)) << 32;
+
+// What WriteRow() returns instead of a column.
+constexpr int kWritten = -1;
+constexpr int kMalformed = -2;
+
+// Reads the fields of a DataRow message (PostgreSQL documentation, "Message Formats").
+class RowReader {
+ public:
+  explicit RowReader(std::string_view body) : at_(body.data()), left_(body.size()) {}
+
+  bool ReadCount(size_t* count) {
+    if (left_ < 2) return false;
+    *count = ReadBigEndian16(at_);
+    Skip(2);
+    return true;
+  }
+
+  // Below 0 for NULL, as in libpq.
+  bool ReadField(int32_t* length, std::string_view* value) {
+    if (left_ < 4) return false;
+    *length = static_cast<int32_t>(ReadBigEndian32(at_));
+    Skip(4);
+    if (*length < 0) return true;
+    const auto size = static_cast<size_t>(*length);
+    if (size > left_) return false;
+    *value = std::string_view(at_, size);
+    Skip(size);
+    return true;
+  }
+
+  bool at_end() const { return left_ == 0; }
+
+ private:
+  void Skip(size_t count) {
+    at_ += count;
+    left_ -= count;
+  }
+
+  const char* at_;
+  size_t left_;
+};
+
+void PutNull(const ColumnPlan& plan, uint64_t* cell) {
+  cell[0] = kNullCell;
+  // No byte of an earlier row is left there.
+  if (plan.cells > 1) cell[1] = 0;
+}
 
 void AppendInt(std::string* key, int32_t value) {
   key->append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -39,12 +88,12 @@ void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
     if (delivery_->ChunkIsFull()) begin_chunk(row);
     const bool was_empty = delivery_->ChunkIsEmpty();
     int unreadable = WriteRow(result, row, shape);
-    if (unreadable >= 0 && !was_empty) {
+    if (unreadable != kWritten && !was_empty) {
       // The chunk may have had no room left for the row.
       begin_chunk(row);
       unreadable = WriteRow(result, row, shape);
     }
-    if (unreadable >= 0) {
+    if (unreadable != kWritten) {
       // The shape is needed all the same: it names the column.
       delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
       delivery_->Push(Event::kUnreadable, slot, unreadable);
@@ -62,7 +111,7 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
     const auto length = static_cast<size_t>(PQgetlength(result, row, column));
     // libpq checks its arguments in each call; the length of NULL is 0.
     if (length == 0 && PQgetisnull(result, row, column) != 0) {
-      *cell = kNullCell;
+      PutNull(plan, cell);
     } else {
       const std::string_view value(PQgetvalue(result, row, column), length);
       if (!DecodeField(plan, value, delivery_, cell)) {
@@ -72,7 +121,64 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
     }
     cell += plan.cells;
   }
-  return -1;
+  return kWritten;
+}
+
+bool RowWriter::Receive(Receiving* receiving, const PGresult* result, std::string_view body,
+                        int32_t slot, uint32_t flags) {
+  if (receiving->is_unreadable_) return true;
+  if (receiving->shape_ == nullptr || receiving->age_ != age_) {
+    receiving->shape_ = &FindShape(result, flags);
+    receiving->age_ = age_;
+  }
+  const Shape& shape = *receiving->shape_;
+  if (delivery_->ChunkIsFull()) delivery_->NextChunk();
+  if (!delivery_->AtRows(slot, shape.id)) delivery_->BeginResult();
+  const bool was_empty = delivery_->ChunkIsEmpty();
+  size_t first_cell = delivery_->cell_count();
+  int unreadable = WriteRow(body, shape);
+  if (unreadable >= 0 && !was_empty) {
+    // The chunk may have had no room left for the row.
+    delivery_->NextChunk();
+    unreadable = WriteRow(body, shape);
+  }
+  if (unreadable == kMalformed) return false;
+  if (unreadable == kWritten) {
+    delivery_->PushRow(slot, shape.id, first_cell);
+    return true;
+  }
+  receiving->is_unreadable_ = true;
+  // The shape is needed all the same: it names the column.
+  delivery_->Push(Event::kRows, slot, shape.id, 0, first_cell);
+  delivery_->Push(Event::kUnreadable, slot, unreadable);
+  return true;
+}
+
+int RowWriter::WriteRow(std::string_view body, const Shape& shape) {
+  RowReader reader(body);
+  size_t count = 0;
+  if (!reader.ReadCount(&count) || count != shape.columns.size()) return kMalformed;
+  uint64_t* cell = delivery_->AddCells(shape.cells_per_row);
+  const auto fail = [&](int how) {
+    delivery_->DropCells(shape.cells_per_row);
+    return how;
+  };
+  int unreadable = kWritten;
+  for (size_t column = 0; column < count; ++column) {
+    const ColumnPlan& plan = shape.columns[column];
+    int32_t length = 0;
+    std::string_view value;
+    if (!reader.ReadField(&length, &value)) return fail(kMalformed);
+    if (length < 0) {
+      PutNull(plan, cell);
+    } else if (unreadable == kWritten && !DecodeField(plan, value, delivery_, cell)) {
+      unreadable = static_cast<int>(column);
+    }
+    cell += plan.cells;
+  }
+  // If the message is wrong, its values are not to blame.
+  if (!reader.at_end()) return fail(kMalformed);
+  return unreadable == kWritten ? kWritten : fail(unreadable);
 }
 
 const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t flags) {
@@ -94,6 +200,7 @@ const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t fl
 
   if (shapes_.size() >= kMaxShapes) {
     shapes_.clear();
+    ++age_;
     delivery_->Push(Event::kShapesCleared);
   }
   Shape shape{next_shape_id_++, 0, {}};

@@ -1,12 +1,13 @@
-// From PGresult to the Delivery: writes the rows of a result, and announces the shape of its rows
-// (names, types, kinds of cells) to JavaScript the first time that it is seen. One for each
-// environment; called by Pipeline.
+// From libpq to the Delivery: writes rows, of a result or each as it is received, and announces
+// their shape (names, types, kinds of cells) to JavaScript the first time that it is seen. One for
+// each environment; called by Pipeline.
 #pragma once
 
 #include <libpq-fe.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -16,7 +17,26 @@
 namespace pg_conduit {
 
 class RowWriter {
+  struct Shape {
+    int32_t id;
+    size_t cells_per_row;
+    std::vector<ColumnPlan> columns;
+  };
+
  public:
+  // What is known of a result whose rows are received one by one.
+  class Receiving {
+   public:
+    // Whether the shape was written, so that JavaScript has the fields.
+    bool has_begun() const { return shape_ != nullptr; }
+
+   private:
+    friend RowWriter;
+    const Shape* shape_ = nullptr;  // of the RowWriter, until it forgets its shapes
+    uint32_t age_ = 0;
+    bool is_unreadable_ = false;  // what follows is not read
+  };
+
   explicit RowWriter(Delivery* delivery) : delivery_(delivery) {}
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
@@ -25,22 +45,23 @@ class RowWriter {
   // needed then, too), and kUnreadable behind the last row that could be read.
   void Write(const PGresult* result, int32_t slot, uint32_t flags);
 
- private:
-  struct Shape {
-    int32_t id;
-    size_t cells_per_row;
-    std::vector<ColumnPlan> columns;
-  };
+  // Writes one row of a result: the body of its DataRow message. The same events as Write(), but
+  // none for no rows. False, and nothing written, if the body is not a row of this result.
+  bool Receive(Receiving* receiving, const PGresult* result, std::string_view body, int32_t slot,
+               uint32_t flags);
 
+ private:
   const Shape& FindShape(const PGresult* result, uint32_t flags);
   void Announce(const Shape& shape, const PGresult* result);
-  // The index of the first column that could not be written, or -1.
+  // The index of the first column that could not be written, kWritten or kMalformed.
   int WriteRow(const PGresult* result, int row, const Shape& shape);
+  int WriteRow(std::string_view body, const Shape& shape);
 
   Delivery* delivery_;
   std::unordered_map<std::string, Shape> shapes_;
   std::string key_;  // scratch of FindShape
   int32_t next_shape_id_ = 0;
+  uint32_t age_ = 0;  // how often the shapes were forgotten
 };
 
 }  // namespace pg_conduit

@@ -27,7 +27,10 @@ class Housekeeping extends SlotEntry {
 
   /** @override @param {Parameters<SlotEntry['addRows']>} parameters */
   addRows(...[shape, cells, chunk, cell, count]) {
-    if (this.onRow === undefined || count === 0) return;
+    const { onRow } = this;
+    if (onRow === undefined || count === 0) return;
+    // The others may come later.
+    this.onRow = undefined;
     /** @type {any[][]} */
     const rows = [];
     try {
@@ -36,7 +39,7 @@ class Housekeeping extends SlotEntry {
       // If the server answers something else, nothing of it is used.
       return;
     }
-    this.onRow(rows[0]);
+    onRow(rows[0]);
   }
 
   /** @override @param {number} transactionStatus */

@@ -304,7 +304,10 @@ class Query extends Work {
     }
     if (isFatal(diagnostics)) this.wasFatal = true;
     this.hasFailed = true;
-    this.error ??= toDatabaseError(diagnostics, this);
+    // Rows that came before may have failed to be parsed, which tells less.
+    if (this.error === undefined || this.error instanceof ResultError) {
+      this.error = toDatabaseError(diagnostics, this);
+    }
   }
 
   /** @override @param {Readonly<Record<string, string>>} fields */

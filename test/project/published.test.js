@@ -47,6 +47,7 @@ const NEEDED = [
   'deps/libpq-config/COPYRIGHT',
   'deps/libpq/version.json',
   'deps/libpq-patches/0001-do-not-move-the-output-buffer.patch',
+  'deps/libpq-patches/0002-pass-rows-to-a-receiver.patch',
   'deps/libpq/source/src/interfaces/libpq/fe-exec.c',
 ];
 

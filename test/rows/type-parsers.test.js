@@ -300,6 +300,20 @@ describe('results', () => {
       }
     });
 
+    it('and a parser that throws does not hide an error of the server behind its rows', async () => {
+      const client = await newClient();
+      const throwing = {
+        getTypeParser: () => () => {
+          throw new RangeError('no such thing');
+        },
+      };
+      const text = 'select g, 1 / (100 - g) from generate_series(1, $1::int) g';
+      for (let execution = 1; execution <= RESULT_EXECUTIONS; ++execution) {
+        const query = client.query({ text, values: [100], types: throwing });
+        await assert.rejects(query, { code: '22012', outcome: 'not-run' });
+      }
+    });
+
     it('and so does a parser that throws a value other than an error', async () => {
       const client = await newClient();
       for (const thrown of [undefined, null, 'text', 0]) {

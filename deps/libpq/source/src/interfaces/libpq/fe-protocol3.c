@@ -385,8 +385,16 @@ pqParseInput3(PGconn *conn)
 						(conn->result->resultStatus == PGRES_TUPLES_OK ||
 						 conn->result->resultStatus == PGRES_TUPLES_CHUNK))
 					{
-						/* Read another tuple of a normal query response */
-						if (getAnotherTuple(conn, msgLength))
+						/*
+						 * Read another tuple of a normal query response.  What a
+						 * row receiver does not take is treated as usual.
+						 */
+						if (conn->rowReceiver != NULL &&
+							conn->rowReceiver(conn->rowReceiverArg, conn->result,
+											  conn->inBuffer + conn->inCursor,
+											  msgLength))
+							conn->inCursor += msgLength;
+						else if (getAnotherTuple(conn, msgLength))
 							return;
 					}
 					else if (conn->error_result ||

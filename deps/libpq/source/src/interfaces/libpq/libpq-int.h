@@ -451,6 +451,11 @@ struct pg_conn
 	/* Callback procedures for notice message processing */
 	PGNoticeHooks noticeHooks;
 
+	/* Callback procedure for rows, which are not stored in results then */
+	int			(*rowReceiver) (void *arg, const PGresult *res,
+								const char *body, int length);
+	void	   *rowReceiverArg;
+
 	/* Event procs registered via PQregisterEventProc */
 	PGEvent    *events;			/* expandable array of event data */
 	int			nEvents;		/* number of active events */
