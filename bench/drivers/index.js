@@ -18,6 +18,8 @@
  * @property {(text: string, values: unknown[]) => Promise<any[]>} query resolves to the rows
  * @property {(text: string, valuesOfEach: unknown[][]) => Promise<unknown>} [batch] the text once for each
  *   list of values, all in one transaction, where the driver can send that without waiting in between
+ * @property {() => Promise<unknown>} [others] of a pool: a transaction with a few rows that are stored in bulk, rows as they
+ *   come, two statements as a batch, and a setting of a session that is borrowed for it
  * @property {() => Promise<unknown>} end
  *
  * @typedef {object} Driver

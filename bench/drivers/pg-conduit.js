@@ -2,6 +2,8 @@
 
 // This package. Loaded by child.js.
 
+const OTHERS = require('./others');
+
 /** @type {typeof import('../..')} */
 let conduit;
 
@@ -39,7 +41,26 @@ module.exports = {
       query: async (text, values) => (await queryable.query(text, values)).rows,
       batch: (text, valuesOfEach) =>
         queryable.batch(valuesOfEach.map((values) => ({ text, values }))),
+      ...(queryable instanceof conduit.Pool && { others: () => doOthers(queryable) }),
       end: () => queryable.end(),
     };
   },
 };
+
+/** @param {import('../..').Pool} pool */
+async function doOthers(pool) {
+  await pool.transaction(async (transaction) => {
+    await transaction.query(OTHERS.table);
+    await transaction.copyRows('bench_others', ['i'], [[1], [2]]);
+  });
+  let rows = 0;
+  for await (const row of pool.stream(OTHERS.rows)) rows += row.one;
+  if (rows !== OTHERS.rowCount) throw new Error(`The stream had ${rows} rows`);
+  await pool.batch(OTHERS.batch.map((text) => ({ text })));
+  const client = await pool.connect();
+  try {
+    await client.query(OTHERS.setting);
+  } finally {
+    client.release();
+  }
+}

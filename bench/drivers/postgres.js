@@ -3,6 +3,7 @@
 // `postgres`, also known as Postgres.js. Loaded by child.js.
 
 const { readFileSync } = require('node:fs');
+const OTHERS = require('./others');
 const { packageVersion } = require('./package-version');
 
 const MAX_PIPELINE = 1024;
@@ -57,7 +58,26 @@ module.exports = {
             ),
           ),
         ),
+      ...(max > 1 && { others: () => doOthers(sql) }),
       end: () => sql.end(),
     };
   },
 };
+
+/** @param {import('postgres').Sql} sql */
+async function doOthers(sql) {
+  await sql.begin(async (transaction) => {
+    await transaction.unsafe(OTHERS.table);
+    await transaction`insert into bench_others ${transaction([{ i: 1 }, { i: 2 }])}`;
+  });
+  let rows = 0;
+  for await (const some of sql.unsafe(OTHERS.rows).cursor()) rows += some.length;
+  if (rows !== OTHERS.rowCount) throw new Error(`The cursor had ${rows} rows`);
+  await sql.begin((transaction) => OTHERS.batch.map((text) => transaction.unsafe(text)));
+  const reserved = await sql.reserve();
+  try {
+    await reserved.unsafe(OTHERS.setting);
+  } finally {
+    reserved.release();
+  }
+}

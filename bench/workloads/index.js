@@ -74,6 +74,7 @@ const WORKLOADS = [
   require('./w7-memory'),
   require('./w8-tools'),
   require('./w9-callers'),
+  require('./w10-others'),
 ];
 
 module.exports = { WORKLOADS };

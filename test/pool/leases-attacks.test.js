@@ -27,8 +27,10 @@ describe('A borrowed client that shares connections', function () {
   const connect = (pool, count) => Promise.all(Array.from({ length: count }, () => pool.connect()));
 
   /** Two that are pinned, and so many that are younger. */
-  async function openBusy(given, youngerCount) {
+  async function openBusy({ connectionTimeoutMillis = 0, ...given }, youngerCount) {
     const pool = await floatingPool({ max: 2, ...given });
+    // Not while its connections are opened, which others on the machine may delay.
+    pool.options.connectionTimeoutMillis = connectionTimeoutMillis;
     const clients = await connect(pool, 2 + youngerCount);
     await clients[0].query('begin');
     await clients[1].query('begin');
