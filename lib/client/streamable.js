@@ -76,9 +76,8 @@ class Streamable extends EventEmitter {
    */
   describe(text) {
     const { defaults, ask } = this[SENDER]();
-    const config = typeof text === 'object' && text !== null ? { text: text.text } : text;
-    const query = readQuery(config, undefined, undefined, defaults);
-    new DescriptionRole(query);
+    const given = readQuery(text, undefined, undefined, defaults);
+    const { query } = new DescriptionRole(given, defaults);
     ask(query);
     return query.promise;
   }

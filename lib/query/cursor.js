@@ -50,7 +50,8 @@ class Cursor {
 
   /** @param {any[]} rows */
   onRows(rows) {
-    this.#rows.push(...rows);
+    // As arguments of one call they might be too many for the stack.
+    for (const row of rows) this.#rows.push(row);
     this.#role.pause();
     this.#wake?.();
   }

@@ -4,19 +4,23 @@
 // describe(), written by connection/command-writer.js.
 
 const { StatementInfo } = require('../statements');
+const { Query } = require('./query');
 const { Role } = require('./role');
 
 /** What is known of such a text: it does nothing, whatever the text would do. */
 const INFO = new StatementInfo('select');
 
 class DescriptionRole extends Role {
-  /** @param {import('./query').Query} query */
-  constructor(query) {
+  /**
+   * @param {Query} given of which the text counts, and whether it is refused
+   * @param {import('./query').QueryDefaults} defaults
+   */
+  constructor({ text, refusal }, defaults) {
+    const query = new Query(text, [], { prepare: false, syncGroup: 'off' }, defaults);
     super(query);
+    query.refusal = refusal;
     query.info = INFO;
     query.isDescription = true;
-    query.prepare = false;
-    query.syncGroup = 'off';
     // The simple protocol would execute it.
     query.isExtended = true;
   }

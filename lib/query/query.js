@@ -106,6 +106,8 @@ class Query extends Work {
   result = undefined;
   /** @type {import('../rows').Shape | undefined} */
   shape = undefined;
+  /** Makes rows of that shape. @type {import('../rows').Builder | undefined} */
+  build = undefined;
   /**
    * For a text of several statements, which is sent by the simple protocol: the result of each.
    * @type {import('../rows').Result[] | undefined}
@@ -184,6 +186,7 @@ class Query extends Work {
       result = this.result = newResult(this.rowMode);
       result.fields = shape.fields.slice();
       this.shape = shape;
+      this.build = undefined;
       if (this.role !== undefined) this.role.onFields(shape.fields);
     }
     const { rowMode, types, int8 } = this;
@@ -194,8 +197,11 @@ class Query extends Work {
         result.describe(named, types, int8, this.info.rows);
         result.addCells(named, cells, chunk, cell, count);
       } else {
-        const build = named.builder(rowMode === 'array', types, int8, count);
-        build(result.rows, cells, chunk, cell, count);
+        // All of a result have the same parsers, whatever is set meanwhile.
+        if (this.build === undefined || this.shape !== shape) {
+          this.build = named.builder(rowMode === 'array', types, int8, count);
+        }
+        this.build(result.rows, cells, chunk, cell, count);
       }
     } catch (error) {
       this.error = parseError(error);
@@ -381,6 +387,7 @@ class Query extends Work {
     this.result = undefined;
     if (this.results !== undefined) this.results = [];
     this.shape = undefined;
+    this.build = undefined;
     this.error = undefined;
     this.hasFailed = false;
     this.wasSkipped = false;

@@ -51,32 +51,36 @@ class StreamRole extends Role {
     );
   }
 
-  get #theSink() {
+  /** The sink, wherever it is held. */
+  get #reader() {
     return this.#sink ?? this.#weakSink?.deref();
   }
 
   /** @override @param {readonly import('../rows').Field[]} fields */
   onFields(fields) {
-    if (this.#theSink?.onFields !== undefined) {
-      afterDelivery(() => this.#theSink?.onFields?.(fields));
+    if (this.#reader?.onFields !== undefined) {
+      afterDelivery(() => this.#reader?.onFields?.(fields));
     }
   }
 
   /** @override */
   onRows() {
-    const { error, result, isSettled } = this.query;
-    // The rest need not be waited for.
-    if (error !== undefined) afterDelivery(() => this.#theSink?.onFailed(toldError(error)));
+    const { query } = this;
+    const { error, result, isSettled } = query;
+    // The rest need not be waited for. But an error of the server that has come with the rows tells more.
+    if (error !== undefined) {
+      afterDelivery(() => this.#reader?.onFailed(toldError(query.error ?? error)));
+    }
     if (result === undefined || result.rows.length === 0) return;
     const { rows } = result;
     result.rows = [];
     // A listener may send a query, which must not happen in the middle of a delivery.
-    if (!isSettled) afterDelivery(() => this.#theSink?.onRows(rows));
+    if (!isSettled) afterDelivery(() => this.#reader?.onRows(rows));
   }
 
   /** @param {Error} [error] */
   #end(error) {
-    const sink = this.#theSink;
+    const sink = this.#reader;
     this.#forgetSink();
     sink?.onEnded(error);
   }
@@ -89,12 +93,12 @@ class StreamRole extends Role {
 
   /** @override */
   get isOpen() {
-    return !this.query.isSettled && this.#theSink !== undefined;
+    return !this.query.isSettled && this.#reader !== undefined;
   }
 
   /** @override @param {Error} error */
   interrupt(error) {
-    this.#theSink?.onFailed(error);
+    this.#reader?.onFailed(error);
   }
 
   /** Stops the server, as soon as the network's buffers are full. */
@@ -112,7 +116,7 @@ class StreamRole extends Role {
   resume() {
     if (this.#isReading) return;
     this.#isReading = true;
-    this.#sink = this.#theSink;
+    this.#sink = this.#reader;
     this.query.connection.setReading(true);
   }
 

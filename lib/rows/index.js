@@ -24,6 +24,7 @@ const { TypeOverrides } = require('./types/type-overrides');
  * @typedef {import('./cells').Cells} Cells
  * @typedef {import('./cells').Chunk} Chunk
  * @typedef {import('./parsers').Int8} Int8
+ * @typedef {import('./row-builder').Builder} Builder
  * @typedef {import('./parsers').TypeSource} TypeSource
  */
 

@@ -11,6 +11,7 @@ const { withPg } = require('../support/like-pg');
 const { errorOf } = require('../support/outcomes');
 const { seen, until } = require('../support/outside');
 const { LOCK, PID, newPool, pidOf, poolError, usePools } = require('../support/pools');
+const { Proxy } = require('../support/proxy');
 
 const SERIES = 'select n from generate_series(1, $1::int) as n';
 /** Far more than all buffers on the way hold. */
@@ -214,6 +215,18 @@ describe('Streaming rows:', function () {
         assert.deepEqual([error.message, error.outcome], ['cannot read that', 'unknown']);
         assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
         await untilNothingRuns(HUGE);
+      });
+
+      it('is destroyed with an error of the server, and not with that of a row which came with it', async () => {
+        const db = await open();
+        const types = {
+          getTypeParser: () => () => {
+            throw new Error('cannot read that');
+          },
+        };
+        const text = 'select 1 / (20 - n) from generate_series(1, 20) as n';
+        const error = await errorOf(db.stream({ text, types }).toArray());
+        assert.deepEqual([error.code, error.outcome], ['22012', 'not-run']);
       });
 
       it('is aborted by its signal, before it begins and in the middle', async () => {
@@ -440,6 +453,27 @@ describe('Streaming rows:', function () {
       await untilStopped(HUGE);
       await cursor.close();
       await untilNothingRuns(HUGE);
+    });
+
+    it('gives all rows, however many arrive at once', async () => {
+      // A unix socket holds less.
+      const proxy = await Proxy.open();
+      try {
+        const client = await newClient(proxy.options());
+        // Input buffers stay as large as the largest value.
+        await client.query("select repeat('x', 4000000)");
+        const cursor = client.cursor('select n from generate_series(1, 800000) as n');
+        assert.deepEqual(await cursor.read(2), series(2));
+        await delay(500);
+        let next = 3;
+        for (let rows = await cursor.read(9973); rows.length > 0; rows = await cursor.read(9973)) {
+          for (const { n } of rows) assert.equal(n, next++);
+        }
+        assert.equal(next, 800001);
+        await client.end();
+      } finally {
+        await proxy.close();
+      }
     });
 
     it('closed in the middle gives no more rows, and frees the connection', async () => {

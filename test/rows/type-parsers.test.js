@@ -300,6 +300,23 @@ describe('results', () => {
       }
     });
 
+    it('as they are when its first rows arrive, for all rows of a result', async () => {
+      const client = await newClient();
+      // The server sends it in many parts.
+      const text = `select 1 as i, date '2020-01-01' as d, repeat('x', 4000) as t, pg_sleep(0.001)::text as s
+        from generate_series(1, 50)`;
+      for (const rowMode of [undefined, 'array', 'columns']) {
+        setGlobally(DATE, (date) => `before ${date}`);
+        setGlobally(INT4, (number) => {
+          setGlobally(DATE, (date) => `after ${date}`);
+          return Number(number);
+        });
+        const { rows, columns } = await client.query({ text, rowMode });
+        const dates = columns?.[1].values ?? rows.map((row) => row.d ?? row[1]);
+        assert.deepEqual([...new Set(dates)], ['before 2020-01-01'], rowMode);
+      }
+    });
+
     it('and a parser that throws does not hide an error of the server behind its rows', async () => {
       const client = await newClient();
       const throwing = {
