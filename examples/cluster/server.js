@@ -25,10 +25,10 @@ async function main() {
   const options = { ...playground.options, max: CONNECTIONS_EACH };
   cluster.setupPrimary({ exec: path.join(__dirname, 'worker.js') });
   const fork = () => cluster.fork({ POOL_OPTIONS: JSON.stringify(options) });
-  for (let i = 0; i < PROCESSES; i++) fork();
   /** @type {WeakSet<import('node:cluster').Worker>} */
   const listening = new WeakSet();
   cluster.on('listening', (worker) => listening.add(worker));
+  const first = Array.from({ length: PROCESSES }, fork);
   let ends = false;
   cluster.on('exit', (worker, code, signal) => {
     if (ends) return;
@@ -49,7 +49,7 @@ async function main() {
     );
     await playground.close();
   });
-  const [, { port }] = await once(cluster, 'listening');
+  const [[{ port }]] = await Promise.all(first.map((worker) => once(worker, 'listening')));
   console.log(`listening on http://127.0.0.1:${port} in ${PROCESSES} processes`);
 }
 

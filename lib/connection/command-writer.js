@@ -25,13 +25,17 @@ const { SyncGroup } = require('./sync-groups');
 const MANY_ROWS = 1000;
 
 /**
- * After so many new texts what was written is sent, before the tick ends: the server analyses them while the others of
- * a burst are written, which takes both sides about as long.
+ * After so many queries in one tick what was written is sent: the server begins with them while the others of a burst
+ * are written, which takes both sides about as long. Fewer would make more and smaller writes, and split Sync groups.
  */
-const PART = 32;
+const PART = 64;
+/** A new text counts for more: the server has to analyse it. */
+const NEW_TEXT = 2;
 
 class CommandWriter {
-  #newTexts = 0;
+  #tick = 0;
+  /** Queries in that tick since it has begun. */
+  #written = 0;
   #connection;
   #statements;
   #formats;
@@ -75,7 +79,18 @@ class CommandWriter {
     if (query.sharesSync) this.#syncs.endShared(query);
     else this.#syncs.endAlone(query.slot);
     this.#sendBehind(query);
-    if (query.info.uses === 1 && ++this.#newTexts % PART === 0) ticks.submit(true);
+    this.#sendPart(query);
+  }
+
+  /** @param {Query} query that was written */
+  #sendPart({ info }) {
+    const tick = ticks.current();
+    if (tick !== this.#tick) {
+      this.#tick = tick;
+      this.#written = 0;
+    }
+    this.#written += info.uses === 1 ? NEW_TEXT : 1;
+    if (this.#written >= PART) ticks.submit(true);
   }
 
   /** @param {Batch} batch @param {boolean} isFenced whether it needs BEGIN and COMMIT to be one transaction */

@@ -350,14 +350,15 @@ describe('Pool', function () {
       return Object.fromEntries(names.map((name) => [name, after[name] - before[name]]));
     }
 
-    it('shows one flush for all queries of a tick, and with syncGroup: off a Sync for each', async () => {
+    it('shows one flush for 64 queries of a tick, and with syncGroup: off a Sync for each', async () => {
       const pool = newPool({ max: 1, syncGroup: 'off' });
       await pool.query(PID);
       const bursts = 50;
       const { queries, syncs, flushes, wakeups } = await countBursts(pool, bursts);
       assert.equal(queries, 100 * bursts);
       assert.equal(syncs, queries);
-      assert.ok(flushes < 2 * bursts, `${flushes} flushes`);
+      // Two for 100.
+      assert.ok(flushes < 3 * bursts, `${flushes} flushes`);
       assert.ok(wakeups <= queries, `${wakeups} wake-ups`);
     });
 
