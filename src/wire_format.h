@@ -43,7 +43,8 @@ enum ExecuteFlags : uint32_t {
   kFlagBinary = 1u << 1,   // ask the server for binary format
   kFlagInt8Shift = 2,      // two bits: Int8Mode
   kFlagInt8Mask = 3u << kFlagInt8Shift,
-  kFlagChunked = 1u << 4,   // many rows are expected: decode them as they come
+  // Without kReceivesRows: many rows are expected, decode them as they come.
+  kFlagChunked = 1u << 4,
   kFlagStreamed = 1u << 5,  // the same, even if each row takes a result
   kFlagDescribe = 1u << 6,  // of a query: nothing is executed, only its types are asked for
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,

@@ -20,7 +20,7 @@ const { SyncGroup } = require('./sync-groups');
 
 /**
  * The rows of a statement that returned more than this, or was never seen, are decoded as they
- * come.
+ * come, also by an installed libpq, which keeps those of others until the end.
  */
 const MANY_ROWS = 1000;
 
