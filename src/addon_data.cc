@@ -194,6 +194,12 @@ void AddonData::ReadCommands() {
   }
 }
 
+void AddonData::EndTurn() {
+  if (command_data_ == nullptr || !can_run_javascript_) return;
+  const uint32_t turns = static_cast<uint32_t>(command_data_[kHeaderTurns]) + 1;
+  command_data_[kHeaderTurns] = static_cast<int32_t>(turns);
+}
+
 void AddonData::StopJavaScript() {
   // The thread is being terminated; its handles still run until TearDown().
   can_run_javascript_ = false;

@@ -65,6 +65,7 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
   void TearDown(napi_async_cleanup_hook_handle handle);
 
   void EndTick() override;
+  void EndTurn() override;
   bool HasDelivery() const override { return can_run_javascript_ && !delivery_.empty(); }
   void Deliver() override;
   Pipeline* FindPipeline(int32_t connection) override;

@@ -89,8 +89,7 @@ void LoopTurn::Prepare() {
   owner_->EndTick();
   owner_->ReadCommands();
   Flush();
-  // What the poll brings arrives later than what was read here.
-  arrival_ = Arrival{0, 0, false};
+  owner_->EndTurn();
   polls_at_ = uv_hrtime();
   // Sending and flushing also read answers; the loop must not sleep on those.
   if (owner_->HasDelivery() || Polls()) {
@@ -126,7 +125,6 @@ uint64_t LoopTurn::Slept() const { return uv_metrics_idle_time(loop_) - idle_at_
 void LoopTurn::Check() {
   uv_idle_stop(&handles_->idle);
   polled_at_ = polls_at_ + Slept();
-  arrival_ = Arrival{0, 0, false};
   polls_at_ = 0;
   owner_->Deliver();
 }

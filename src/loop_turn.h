@@ -28,6 +28,8 @@ class LoopTurn {
     virtual void ReadCommands() = 0;
     virtual bool HasDelivery() const = 0;
     virtual void Deliver() = 0;
+    // All is sent that this turn has to send.
+    virtual void EndTurn() = 0;
 
    protected:
     ~Owner() = default;
@@ -64,6 +66,9 @@ class LoopTurn {
 
   // Commands are being handed to libpq.
   void MarkSend() { sent_at_ = uv_hrtime(); }
+  // Data were read, perhaps, which arrived until now: in the middle of JavaScript, too, and of
+  // another socket's turn.
+  void MarkRead() { arrival_ = Arrival{0, 0, false}; }
   // When the latest commands were handed over, in nanoseconds of uv_hrtime.
   uint64_t sent_at() const { return sent_at_; }
 
@@ -95,7 +100,7 @@ class LoopTurn {
   uint64_t polls_at_ = 0;         // when this turn began to poll; 0 while it does not
   uint64_t idle_at_ = 0;          // how long the loop had slept in all by then
   uint64_t polled_at_ = 0;        // when the last turn's poll returned
-  Arrival arrival_{0, 0, false};  // in this turn; 0 until it is needed
+  Arrival arrival_{0, 0, false};  // since MarkRead(); 0 until it is needed
   uint64_t pollers_ = 0;          // since the loop was free to sleep
   uint64_t polling_ = 0;          // for how long, from the next poll on
   uint64_t poll_until_ = 0;       // in nanoseconds of uv_hrtime

@@ -262,6 +262,7 @@ bool Pipeline::HoldsUnread() const {
 }
 
 void Pipeline::Drain() {
+  context_.turn->MarkRead();
   while (!lost() && reading_ && !fifo_.empty() && copy_ != CopyState::kIn) {
     if (GivesCopyData() && !TakeCopyData()) break;
     uint32_t& flags = fifo_.front().flags;

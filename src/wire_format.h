@@ -17,7 +17,8 @@ enum CommandHeader : uint32_t {
   kHeaderBytesLength = 2,  // bytes in use
   kHeaderTicks = 3,        // counts how often the records were taken
   kHeaderGathers = 4,      // 1: JavaScript has more to write before the loop polls
-  kHeaderSize = 5,
+  kHeaderTurns = 5,        // counts the turns of the event loop
+  kHeaderSize = 6,
 };
 
 enum class Command : int32_t {

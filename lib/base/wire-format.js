@@ -9,7 +9,8 @@ const header = Object.freeze({
   bytesLength: 2,
   ticks: 3,
   gathers: 4,
-  size: 5,
+  turns: 5,
+  size: 6,
 });
 
 const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 5, skip: 6 });

@@ -33,17 +33,17 @@ class ConnectionLoad {
   inFlight = 0;
   /** What they are expected to cost the server, in ms. */
   expectedMillis = 0;
-  /** How many are in flight about now: those that were answered before this tick count in part. */
+  /** How many are in flight about now: those that were answered before this turn count in part. */
   crowd = 0;
-  #tick = -1;
+  #turn = -1;
   /** Those among them whose statements were never seen before: each may be slow. */
   unknown = 0;
   /** How many are more than reads: each may wait for a lock, or is not known not to. */
   locking = 0;
   /** When the query at the head became the head (performance.now()). */
   headSince = 0;
-  /** The tick that was being written then, if nothing was in flight before it. */
-  #headTick = -1;
+  /** The turn of the event loop that it was then, if nothing was in flight before it. */
+  #headTurn = -1;
   /** The shortest round trip so far. It does not count as time of any statement. */
   roundTripMillis = 0;
   #slow = 0;
@@ -76,10 +76,10 @@ class ConnectionLoad {
   }
 
   #count() {
-    const tick = ticks.current();
-    if (this.#tick !== tick) {
-      // A distant server answers all of them at once, and as many come back in one tick.
-      this.#tick = tick;
+    const turn = ticks.turn();
+    if (this.#turn !== turn) {
+      // A distant server answers all of them at once, and as many come back in one turn.
+      this.#turn = turn;
       this.crowd = (this.crowd + this.inFlight) >> 1;
     }
     ++this.inFlight;
@@ -89,7 +89,7 @@ class ConnectionLoad {
   /** What is added next is the head. */
   #begin() {
     this.headSince = performance.now();
-    this.#headTick = ticks.current();
+    this.#headTurn = ticks.turn();
   }
 
   /** @param {Query} query that is settled */
@@ -191,8 +191,8 @@ class ConnectionLoad {
    */
   isOverdue(now) {
     if (this.inFlight === 0) return false;
-    // The head is not sent yet: JavaScript was busy, and not the server.
-    if (this.#headTick === ticks.current()) return false;
+    // No answer was read since it was sent, if it was: JavaScript was busy, and perhaps not the server.
+    if (this.#headTurn === ticks.turn()) return false;
     const millis = now - this.headSince - 2 * this.roundTripMillis;
     return millis > OVERDUE_MILLIS && millis > 2 * this.expectedMillis;
   }

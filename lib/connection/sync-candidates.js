@@ -20,7 +20,7 @@ class SyncCandidates {
    * @type {StatementInfo | undefined}
    */
   #lonely = undefined;
-  #tick = 0;
+  #turn = 0;
 
   #ask;
 
@@ -72,10 +72,10 @@ class SyncCandidates {
 
   /** @param {StatementInfo} info */
   #findNames(info) {
-    const tick = ticks.current();
-    const isOfUse = this.#lonely === info && this.#tick === tick;
+    const turn = ticks.turn();
+    const isOfUse = this.#lonely === info && this.#turn === turn;
     this.#lonely = info;
-    this.#tick = tick;
+    this.#turn = turn;
     return this.#catalog.find(this.#connection, isOfUse);
   }
 }

@@ -239,6 +239,11 @@ function current() {
   return commands[header.ticks];
 }
 
+/** The number of this turn of the event loop, in which nothing of what is sent in it can be answered. */
+function turn() {
+  return commands[header.turns];
+}
+
 /**
  * Writers that have something to add before the tick is handed over.
  * @type {{ endTick: () => void }[]}
@@ -284,6 +289,7 @@ module.exports = {
   beforeEnd,
   endTick,
   current,
+  turn,
   writeQuery,
   writeExecute,
   writeParse,

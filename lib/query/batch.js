@@ -105,7 +105,7 @@ class Batch extends Work {
       query.info ??= registry.find(query.text);
       const { kind, keyword, refusal } = query.info.class;
       if (this.isInCall && this.callSite === undefined) {
-        if (registry.mayRecord(query.info, ticks.current())) this.callSite = new CallSite();
+        if (registry.mayRecord(query.info, ticks.turn())) this.callSite = new CallSite();
       }
       if (kind === 'plain' || kind === 'alone' || (kind === 'session' && !isShared)) continue;
       if (kind === 'transaction' && this.isInTransaction) continue;

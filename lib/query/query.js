@@ -167,7 +167,7 @@ class Query extends Work {
   identify(registry) {
     const info = (this.info ??= registry.find(this.text));
     if (info.isUntried && this.isInCall && !this.isStreamed && this.callSite === undefined) {
-      if (registry.mayRecord(info, ticks.current())) this.callSite = new CallSite();
+      if (registry.mayRecord(info, ticks.turn())) this.callSite = new CallSite();
     }
     return info;
   }

@@ -13,7 +13,7 @@ const MAX_LENGTH = 4 << 20;
 const MAX_TRAITS = 1024;
 /** A program does not have more statements of its own; the others are assembled from values. */
 const MAX_UNTRIED = 256;
-/** Callers that are recorded in one tick: in a burst of new texts that would cost more than all the rest. */
+/** Callers that are recorded in one turn: in a burst of new texts that would cost more than all the rest. */
 const MAX_RECORDED = 16;
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
@@ -189,9 +189,9 @@ class StatementRegistry {
   #first = 0;
   /** Texts that were seen. */
   #count = 0;
-  /** Callers that were recorded in the tick `#tick`. */
+  /** Callers that were recorded in the turn `#turn` of the event loop. */
   #recorded = 0;
-  #tick = -1;
+  #turn = -1;
 
   /** @param {C} catalog what the catalog of the database says about texts */
   constructor(catalog) {
@@ -207,12 +207,12 @@ class StatementRegistry {
    * Whether the caller of a text is to be recorded, which costs as much as the query itself. An error that nobody awaits
    * names the caller only then.
    * @param {StatementInfo} info
-   * @param {number} tick in which it is called
+   * @param {number} turn of the event loop
    */
-  mayRecord({ isUntried }, tick) {
+  mayRecord({ isUntried }, turn) {
     if (!isUntried) return false;
-    if (this.#tick !== tick) {
-      this.#tick = tick;
+    if (this.#turn !== turn) {
+      this.#turn = turn;
       this.#recorded = 0;
     }
     return ++this.#recorded <= MAX_RECORDED;

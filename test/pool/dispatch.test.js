@@ -324,6 +324,18 @@ describe('Pool', function () {
         assert.equal(pool.stats().flushes - before, 1);
       });
 
+      it('while JavaScript writes a burst, of which the first part is sent already', async () => {
+        const pool = newPool({ max: 3 });
+        await teach(pool, FAST, [0]);
+        const { totalCount } = pool;
+        const burst = Array.from({ length: 100 }, (_, i) => {
+          blockThread(1);
+          return pool.query(FAST, [i]);
+        });
+        assert.deepEqual([pool.totalCount, pool.waitingCount], [totalCount, 0]);
+        await Promise.all(burst);
+      });
+
       for (const [when, blockSoon] of [
         ['in the tick that sends it', () => blockThread(50)],
         ['in a microtask', () => void Promise.resolve().then(() => blockThread(50))],
