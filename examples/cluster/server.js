@@ -49,7 +49,9 @@ async function main() {
     );
     await playground.close();
   });
-  const [[{ port }]] = await Promise.all(first.map((worker) => once(worker, 'listening')));
+  const all = first.map((worker) => once(worker, 'listening'));
+  const [, { port }] = await once(cluster, 'listening');
+  await Promise.all(all);
   console.log(`listening on http://127.0.0.1:${port} in ${PROCESSES} processes`);
 }
 
