@@ -68,6 +68,11 @@ const TABLES = {
     drivers: DRIVERS,
     rows: [
       ...EVERYWHERE.slice(0, 4),
+      row(
+        '32 selects in flight, a pool of 10, beside transactions, streams, COPY and settings',
+        'w10',
+        '32 callers, beside all else that a driver does',
+      ),
       row('10,000 rows of nine columns', 'w3', '10,000 rows x 9 mixed columns'),
       ...EVERYWHERE.slice(4),
     ],
