@@ -325,14 +325,14 @@ describe('Pool', function () {
       });
 
       it('while JavaScript writes a burst, of which the first part is sent already', async () => {
-        const pool = newPool({ max: 3 });
+        const pool = newPool({ max: 1 });
         await teach(pool, FAST, [0]);
-        const { totalCount } = pool;
         const burst = Array.from({ length: 100 }, (_, i) => {
           blockThread(1);
           return pool.query(FAST, [i]);
         });
-        assert.deepEqual([pool.totalCount, pool.waitingCount], [totalCount, 0]);
+        // Behind a slow one they would wait.
+        assert.equal(pool.waitingCount, 0);
         await Promise.all(burst);
       });
 
