@@ -40,8 +40,8 @@ int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count
 /*
  * Each row that is read goes to the receiver, and no further if that returns true:
  * the body of its DataRow message, which is valid during the call only, and the
- * result that it belongs to, which describes the columns. The receiver must not
- * call libpq, but to ask about the result.
+ * result that it belongs to, which describes the columns. The receiver may only ask
+ * libpq about the result and about parameters of the session.
  */
 void pg_conduit_receive_rows(PGconn *conn,
                              int (*receiver)(void *, const PGresult *, const char *, int),

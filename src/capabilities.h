@@ -51,7 +51,8 @@ inline constexpr bool kReceivesRows = false;
 
 // Takes a row as soon as it is read: the body of its DataRow message, which is valid during the
 // call only, and the result that describes its columns. 0: it does not take it, and libpq treats it
-// as it would without a receiver. It must not call libpq but to ask about the result.
+// as it would without a receiver. It may only ask libpq about the result and about parameters of
+// the session.
 using RowReceiver = int (*)(void* argument, const PGresult* result, const char* body, int length);
 
 // Rows go to `receiver`, and not into results, whose rows are none then. Nothing without

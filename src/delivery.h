@@ -94,8 +94,9 @@ class Delivery {
   }
   void DropCells(size_t count) { cells_.resize(cells_.size() - count); }
 
-  // A row of one more for a query: extends the kRows event before if that is next to it, else
-  // begins one. Between AtRows() and PushRow() nothing may be pushed but cells and texts.
+  // One more row for a query: extends the kRows event before if that is the last event and of the
+  // same query, else begins one. Between AtRows() and PushRow() nothing may be pushed but cells and
+  // texts.
   bool AtRows(int32_t slot, int32_t shape) const {
     return rows_end_ != 0 && rows_end_ == events_.size() && events_[rows_end_ - 4] == slot &&
            events_[rows_end_ - 3] == shape;

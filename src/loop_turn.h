@@ -66,8 +66,8 @@ class LoopTurn {
 
   // Commands are being handed to libpq.
   void MarkSend() { sent_at_ = uv_hrtime(); }
-  // Data were read, perhaps, which arrived until now: in the middle of JavaScript, too, and of
-  // another socket's turn.
+  // libpq is drained next, of what has arrived until now. arrival() is told anew for each time: in
+  // the same turn JavaScript may have sent something, and have been busy for long.
   void MarkRead() { arrival_ = Arrival{0, 0, false}; }
   // When the latest commands were handed over, in nanoseconds of uv_hrtime.
   uint64_t sent_at() const { return sent_at_; }

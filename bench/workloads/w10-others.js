@@ -17,8 +17,9 @@ const PAUSE_MILLIS = 50;
  * @param {AbortSignal} signal that it is over
  */
 async function doOthers({ others }, signal) {
+  if (others === undefined) throw new Error('The driver has nothing else to do');
   while (!signal.aborted) {
-    await others?.();
+    await others();
     await delay(PAUSE_MILLIS);
   }
 }

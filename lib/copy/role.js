@@ -1,7 +1,7 @@
 'use strict';
 
-// What makes a query a COPY: it goes by the simple protocol (PostgreSQL documentation, "COPY Operations" in "Message Flow"),
-// alone on its connection, and passes on what the connection tells of it to the stream that has the data (from.js,
+// What makes a query a COPY: it goes by the simple protocol (PostgreSQL documentation, "COPY Operations" in "Message
+// Flow"), alone on its connection, and what the connection tells of it goes to the stream that has the data (from.js,
 // to.js). Made for client.js, pool.js and rows.js.
 
 const { afterDelivery, CallSite, ParameterError, StatementRefusedError } = require('../base');

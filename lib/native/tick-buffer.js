@@ -239,7 +239,7 @@ function current() {
   return commands[header.ticks];
 }
 
-/** The number of this turn of the event loop, in which nothing of what is sent in it can be answered. */
+/** The number of this turn of the event loop. What is sent in it is not answered before the next one. */
 function turn() {
   return commands[header.turns];
 }

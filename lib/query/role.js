@@ -10,7 +10,7 @@ const { StatementRefusedError } = require('../base');
 /** @typedef {import('./query').Query} Query */
 
 class Role {
-  /** @param {Query} query that has not been submitted yet */
+  /** @param {Query} query of which it is the role from now on */
   constructor(query) {
     this.query = query;
     query.role = this;

@@ -4,8 +4,12 @@
 // because they would change the session that callers share, or run alone on a connection.
 
 const assert = require('node:assert/strict');
+const { fork } = require('node:child_process');
 const { once } = require('node:events');
+const fs = require('node:fs');
 const net = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
 const { mock } = require('node:test');
 const { setTimeout: delay } = require('node:timers/promises');
 const { Pool, StatementRefusedError } = require('../..');
@@ -28,6 +32,8 @@ const {
 } = require('../support/pools');
 const { NOWHERE, listen } = require('../support/ports');
 const { Proxy } = require('../support/proxy');
+
+const DISTANT = path.join(__dirname, '..', 'support', 'fixtures', 'distant.js');
 
 describe('Pool', function () {
   // A query in the wrong place waits for ever.
@@ -399,6 +405,34 @@ describe('Pool', function () {
           await proxy.close();
         }
       });
+    });
+
+    it('a server that is far away stays so, whatever arrives while JavaScript is busy', async () => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'distant-'));
+      const distant = fork(DISTANT, [folder]);
+      try {
+        const [through] = await once(distant, 'message');
+        const pool = newPool({ ...through, connectionString: undefined, max: 1 });
+        const text = 'select length($1::text)';
+        await teach(pool, text, ['x'], 5);
+        // The socket is full soon, so that libpq reads in the middle of the loop, which takes longer than a round trip.
+        const value = 'x'.repeat(4000);
+        const many = Array.from({ length: 1900 }, () => {
+          blockThread(0.1);
+          return pool.query(text, [value]);
+        });
+        await Promise.all(many);
+        // With a shorter round trip, each would seem to cost the server the difference, and be sent alone.
+        await teach(pool, text, ['x'], 10);
+        const burst = Array.from({ length: 60 }, () => pool.query(text, ['x']));
+        const { waitingCount } = pool;
+        await Promise.all(burst);
+        await pool.end();
+        assert.equal(waitingCount, 0);
+      } finally {
+        distant.kill();
+        fs.rmSync(folder, { recursive: true, force: true });
+      }
     });
 
     it('a query that fails does not affect the others', async () => {
