@@ -22,6 +22,11 @@ class Attempt extends Scope {
   isCommitSent = false;
   /** The client was released: nothing may be sent any more. */
   isAbandoned = false;
+  /**
+   * Why no connection has got its BEGIN. Nothing may be sent any more: it would run by itself, and last.
+   * @type {Error | undefined}
+   */
+  refusal = undefined;
   /** BEGIN has failed: what was sent behind it ran without a transaction. */
   isLoose = false;
   /** A text in it may have ended it, or has done what no rollback undoes. */
@@ -43,6 +48,10 @@ class Attempt extends Scope {
   /** @override @param {Error} error */
   onBeginFailed(error) {
     this.note(error);
+    if (this.isUnsent) {
+      this.refusal = error;
+      this.mayLast = false;
+    }
     if (!(error instanceof DatabaseError) || this.isUnsent) return;
     this.isLoose = true;
     afterDelivery(() => this.gate.connection.destroy());
@@ -102,8 +111,8 @@ class Attempt extends Scope {
       const { command } = await this.send(ROLLBACK, ignore).promise;
       if (command === ROLLBACK) this.mayLast = false;
     } catch {
-      // The connection is lost already, or its state is unknown.
-      connection.destroy();
+      // Its state is unknown, unless the connection is lost already, or there was none.
+      if (!this.isUnsent) connection.destroy();
     }
   }
 }

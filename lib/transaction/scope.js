@@ -88,6 +88,8 @@ class Scope {
 
   /** @param {Query | Batch} work */
   #refuse(work) {
+    const { refusal } = this.top;
+    if (refusal !== undefined) return copyError(refusal);
     if (this.inner !== undefined) return innerError();
     if (this.top.open?.isOpen) return openError();
     work.isInTransaction = true;
@@ -146,7 +148,9 @@ class Scope {
    */
   send(text, onFailed = (error) => this.note(error)) {
     const query = controlQuery(text, onFailed);
-    this.gate.connection.submit(query);
+    const { refusal } = this.top;
+    if (refusal === undefined) this.gate.connection.submit(query);
+    else query.reject(copyError(refusal));
     return query;
   }
 

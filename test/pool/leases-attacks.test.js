@@ -60,6 +60,54 @@ describe('A borrowed client that shares connections', function () {
       for (const client of clients) client.release();
     });
 
+    it('stays as it was when its transaction() has waited in vain', async () => {
+      const { clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 1);
+      const [client] = younger;
+      const mine = new Error('mine');
+      const asIs = (tx) => tx.query('select 1');
+      const hasThrown = () => Promise.reject(mine);
+      const bodies = [
+        asIs,
+        (tx) => Promise.all([errorOf(tx.query('select 1')), hasThrown()]),
+        (tx) => errorOf(tx.query('select 1')).then(hasThrown),
+        (tx) => tx.transaction(asIs),
+        (tx) => errorOf(tx.transaction(asIs)),
+      ];
+      for (const body of bodies) {
+        const error = await errorOf(client.transaction(body));
+        assert.ok(error === mine || error.outcome === 'not-run', error);
+      }
+      clients[0].release();
+      assert.deepEqual((await client.query('begin')).command, 'BEGIN');
+    });
+
+    it('runs nothing of a transaction() whose BEGIN has waited in vain', async () => {
+      const { clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 1);
+      const errors = [];
+      const error = await errorOf(
+        younger[0].transaction(async (tx) => {
+          errors.push(await errorOf(tx.query('insert into conduit_test.notes values (2)')));
+          // Now there would be a connection.
+          clients[0].release();
+          errors.push(await errorOf(tx.query('insert into conduit_test.notes values (2)')));
+          errors.push(
+            await errorOf(tx.batch([{ text: 'insert into conduit_test.notes values (2)' }])),
+          );
+          errors.push(
+            await errorOf(
+              tx.transaction((inner) => inner.query('insert into conduit_test.notes values (2)')),
+            ),
+          );
+        }),
+      );
+      for (const each of errors) assert.match(each.message, /timeout exceeded/);
+      assert.deepEqual(
+        [...errors, error].map(({ outcome }) => outcome),
+        Array(5).fill('not-run'),
+      );
+      assert.deepEqual(await observer.ask('select i from conduit_test.notes where i = 2'), []);
+    });
+
     it('waits no longer for a connection, either, when it has given up', async () => {
       const { pool, clients } = await openBusy({}, 0);
       clients[1].release();
