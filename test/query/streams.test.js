@@ -462,14 +462,15 @@ describe('Streaming rows:', function () {
         const client = await newClient(proxy.options());
         // Input buffers stay as large as the largest value.
         await client.query("select repeat('x', 4000000)");
-        const cursor = client.cursor('select n from generate_series(1, 800000) as n');
+        const cursor = client.cursor('select n from generate_series(1, 250000) as n');
         assert.deepEqual(await cursor.read(2), series(2));
         await delay(500);
         let next = 3;
         for (let rows = await cursor.read(9973); rows.length > 0; rows = await cursor.read(9973)) {
-          for (const { n } of rows) assert.equal(n, next++);
+          for (const { n } of rows)
+            if (n !== next++) assert.fail(`${n} in the place of ${next - 1}`);
         }
-        assert.equal(next, 800001);
+        assert.equal(next, 250001);
         await client.end();
       } finally {
         await proxy.close();
