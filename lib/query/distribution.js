@@ -115,7 +115,9 @@ function mayKeepSome(
     (query) => !query.wasSkipped && !query.parseFailed && !writesNothing(query, place),
   );
   if (writers.length === 0) return false;
-  if (late !== undefined) return true;
+  if (late !== undefined) {
+    return writers.length > 1 || mayKeepOne(writers[0], error, place, transactionStatus);
+  }
   if (kind === 'foreign') return false;
   // Each that has succeeded is committed.
   return writers.some((query) => !query.hasFailed) || !isOfStatement(error);

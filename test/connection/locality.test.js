@@ -190,6 +190,21 @@ describe('On an engine that commits each statement of a pipeline at once', funct
     assert.deepEqual(await observer.rowsOf('late'), []);
   });
 
+  it('a batch of one write is told as the write by itself, also if it fails at the commit', async () => {
+    await observer.makeTable('later', 'n int unique deferrable initially deferred');
+    const pool = poolOf({ distributed: true });
+    const twice = 'insert into later values (1), (1)';
+    for (const call of [
+      () => pool.query(twice),
+      () => pool.batch([twice]),
+      () => pool.batch([twice], { timeoutMillis: 10_000 }),
+    ]) {
+      const { code, outcome } = await errorOf(call());
+      assert.deepEqual([code, outcome], ['23505', 'not-run']);
+    }
+    assert.deepEqual(await observer.rowsOf('later'), []);
+  });
+
   it('an aborted batch is rolled back, and its connection is used again', async () => {
     const client = await clientOf();
     const controller = new AbortController();
