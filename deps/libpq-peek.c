@@ -38,10 +38,11 @@ int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count
 }
 
 /*
- * Each row that is read goes to the receiver, and no further if that returns true:
- * the body of its DataRow message, which is valid during the call only, and the
- * result that it belongs to, which describes the columns. The receiver may only ask
- * libpq about the result and about parameters of the session.
+ * Rows that are read go to the receiver: the messages that have arrived, of which the
+ * first is a whole DataRow, and the result that it belongs to, which describes the
+ * columns. It returns how many bytes of them it takes, whole DataRow messages only; at
+ * 0 libpq treats the first one as usual. They are valid during the call only. The
+ * receiver may only ask libpq about the result and about parameters of the session.
  */
 void pg_conduit_receive_rows(PGconn *conn,
                              int (*receiver)(void *, const PGresult *, const char *, int),

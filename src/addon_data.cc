@@ -246,7 +246,7 @@ napi_value AddonData::FillInbox(size_t* first_cell) {
 
 void AddonData::Deliver() {
   if (!can_run_javascript_) delivery_.Clear();
-  if (delivery_.empty()) return;
+  if (delivery_.empty() || delivery_.IsHeldBack()) return;
   const Napi::HandleScope scope(env_);
   delivery_.FinishJson();
   size_t first_cell = 0;

@@ -66,7 +66,9 @@ class AddonData final : public LoopTurn::Owner, public ParamReader::Pipelines {
 
   void EndTick() override;
   void EndTurn() override;
-  bool HasDelivery() const override { return can_run_javascript_ && !delivery_.empty(); }
+  bool HasDelivery() const override {
+    return can_run_javascript_ && !delivery_.empty() && !delivery_.IsHeldBack();
+  }
   void Deliver() override;
   Pipeline* FindPipeline(int32_t connection) override;
   void NotSent(int32_t slot, NotSentReason reason, int32_t detail) override;

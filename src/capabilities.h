@@ -42,23 +42,24 @@ inline constexpr bool kHasChunkMode = true;
 inline constexpr bool kHasChunkMode = false;
 #endif
 
-// ReceiveRows(): only the bundled libpq has the patch for it.
+// SetRowReceiver(): only the bundled libpq has the patch for it.
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
 inline constexpr bool kReceivesRows = true;
 #else
 inline constexpr bool kReceivesRows = false;
 #endif
 
-// Takes a row as soon as it is read: the body of its DataRow message, which is valid during the
-// call only, and the result that describes its columns. 0: it does not take it, and libpq treats it
-// as it would without a receiver. It may only ask libpq about the result and about parameters of
-// the session.
-using RowReceiver = int (*)(void* argument, const PGresult* result, const char* body, int length);
+// Takes rows as soon as they are read: the messages that have arrived, of which the first is a
+// whole DataRow, valid during the call only, and the result that describes the columns. Returns how
+// many bytes it takes, of whole DataRow messages; at 0 libpq treats the first as it would without a
+// receiver. It may only ask libpq about the result and about parameters of the session.
+using RowReceiver = int (*)(void* argument, const PGresult* result, const char* messages,
+                            int length);
 
 // Rows go to `receiver`, and not into results, whose rows are none then. Nothing without
 // kReceivesRows.
-inline void ReceiveRows([[maybe_unused]] PGconn* connection, [[maybe_unused]] RowReceiver receiver,
-                        [[maybe_unused]] void* argument) {
+inline void SetRowReceiver([[maybe_unused]] PGconn* connection,
+                           [[maybe_unused]] RowReceiver receiver, [[maybe_unused]] void* argument) {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   pg_conduit_receive_rows(connection, receiver, argument);
 #endif

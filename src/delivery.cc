@@ -234,6 +234,7 @@ void Delivery::Clear() {
   chunk_count_ = 0;
   copy_end_ = 0;
   rows_end_ = 0;
+  held_end_ = 0;
 }
 
 }  // namespace pg_conduit

@@ -57,6 +57,8 @@ class Delivery {
 
   // V8 refuses longer strings (String::kMaxLength on 64 bit).
   static constexpr size_t kMaxStringLength = (size_t{1} << 29) - 24;
+  // 64 kB: so many take JavaScript some 10 us.
+  static constexpr size_t kMaxHeldCells = size_t{1} << 13;
 
   bool empty() const { return events_.empty(); }
   const std::vector<int32_t>& events() const { return events_; }
@@ -94,20 +96,28 @@ class Delivery {
   }
   void DropCells(size_t count) { cells_.resize(cells_.size() - count); }
 
-  // One more row for a query: extends the kRows event before if that is the last event and of the
-  // same query, else begins one. Between AtRows() and PushRow() nothing may be pushed but cells and
+  // More rows of a query: extends the kRows event before if that is the last event and of the same
+  // query, else begins one. Between AtRows() and PushRows() nothing may be pushed but cells and
   // texts.
   bool AtRows(int32_t slot, int32_t shape) const {
-    return rows_end_ != 0 && rows_end_ == events_.size() && events_[rows_end_ - 4] == slot &&
-           events_[rows_end_ - 3] == shape;
+    return rows_end_ != 0 && rows_end_ == events_.size() && events_[rows_end_ - 5] == slot &&
+           events_[rows_end_ - 4] == shape;
   }
-  void PushRow(int32_t slot, int32_t shape, size_t first_cell) {
+  void PushRows(int32_t slot, int32_t shape, size_t count, size_t first_cell, bool has_nulls) {
     if (AtRows(slot, shape)) {
-      ++events_[rows_end_ - 2];
+      events_[rows_end_ - 3] += static_cast<int32_t>(count);
+      if (has_nulls) events_[rows_end_ - 1] = 1;
       return;
     }
-    Push(Event::kRows, slot, shape, 1, first_cell);
+    Push(Event::kRows, slot, shape, count, first_cell, has_nulls);
     rows_end_ = events_.size();
+  }
+
+  // All that is there may wait for more rows of the same result: until something else is pushed, or
+  // until they are many.
+  void HoldBack() { held_end_ = events_.size(); }
+  bool IsHeldBack() const {
+    return held_end_ != 0 && held_end_ == events_.size() && cells_.size() < kMaxHeldCells;
   }
 
   TextChunk& text() { return chunk_count_ == 0 ? NextChunk() : chunks_[chunk_count_ - 1]; }
@@ -139,7 +149,8 @@ class Delivery {
   size_t chunk_count_ = 0;
   std::string json_guard_;
   size_t copy_end_ = 0;  // where the latest kCopyData ends, 0 when there is none
-  size_t rows_end_ = 0;  // where the latest kRows of PushRow() ends, 0 when there is none
+  size_t held_end_ = 0;  // where HoldBack() was called, 0 when it was not
+  size_t rows_end_ = 0;  // where the latest kRows of PushRows() ends, 0 when there is none
 };
 
 bool IsAscii(std::string_view text);

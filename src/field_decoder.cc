@@ -8,6 +8,7 @@
 #include <string>
 
 #include "binary_value.h"
+#include "fixed_decoder.h"
 
 #ifdef __APPLE__
 #include <xlocale.h>
@@ -42,33 +43,9 @@ enum TypeOid : Oid {
   kJsonb = 3802,
 };
 
-constexpr int64_t kMaxSafeInteger = (int64_t{1} << 53) - 1;
 constexpr uint8_t kJsonbVersion = 1;
 
 constexpr ColumnPlan kTextPlan{Codec::kText, CellKind::kText, 1};
-
-uint64_t PackPair(int32_t low, int32_t high) {
-  uint64_t cell;
-  const int32_t pair[2] = {low, high};
-  std::memcpy(&cell, pair, sizeof(cell));
-  return cell;
-}
-
-uint64_t PackDouble(double value) {
-  if (std::isnan(value)) {
-    return PackPair(0, static_cast<int32_t>(kCanonicalNanHigh));
-  }
-  uint64_t cell;
-  std::memcpy(&cell, &value, sizeof(cell));
-  return cell;
-}
-
-uint64_t PackSafeInteger(int64_t value) {
-  if (value > kMaxSafeInteger || value < -kMaxSafeInteger) {
-    return PackPair(0, static_cast<int32_t>(kUnsafeIntegerHigh));
-  }
-  return PackDouble(static_cast<double>(value));
-}
 
 template <typename Number>
 bool ParseNumber(std::string_view text, Number* out) {
@@ -143,11 +120,6 @@ bool PutInt8Text(int64_t value, Delivery* delivery, uint64_t* cell) {
   char text[24];
   const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
   return PutText(std::string_view(text, static_cast<size_t>(end - text)), delivery, cell);
-}
-
-void PutBigInt(int64_t value, uint64_t* cell) {
-  cell[0] = 0;
-  std::memcpy(&cell[1], &value, sizeof(value));
 }
 
 ColumnPlan PlanInt8(bool binary, uint32_t flags) {
@@ -234,7 +206,11 @@ ColumnPlan PlanBinaryColumn(Oid type, uint32_t flags) {
 }  // namespace
 
 ColumnPlan PlanColumn(Oid type, int format, uint32_t flags) {
-  if (format != 0) return PlanBinaryColumn(type, flags);
+  if (format != 0) {
+    ColumnPlan plan = PlanBinaryColumn(type, flags);
+    plan.size = FixedSize(plan.codec);
+    return plan;
+  }
   return (flags & kFlagRawText) != 0 ? kTextPlan : PlanTextColumn(type, flags);
 }
 
@@ -246,6 +222,11 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
                  uint64_t* cell) {
   const size_t size = value.size();
   const char* const bytes = value.data();
+  if (plan.size != 0) {
+    if (size != plan.size) return false;
+    DecodeFixed(plan.codec, bytes, cell);
+    return true;
+  }
   switch (plan.codec) {
     case Codec::kText:
       return PutText(value, delivery, cell);
@@ -290,47 +271,9 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
     case Codec::kBinaryJsonb:
       if (size < 1 || static_cast<uint8_t>(value[0]) != kJsonbVersion) return false;
       return delivery->AppendJson(value.substr(1), cell);
-    case Codec::kBinaryInt2:
-      if (size != 2) return false;
-      *cell = PackPair(static_cast<int16_t>(ReadBigEndian16(bytes)), 0);
-      return true;
-    case Codec::kBinaryInt4:
-    case Codec::kBinaryOid:
-      if (size != 4) return false;
-      *cell = PackPair(static_cast<int32_t>(ReadBigEndian32(bytes)), 0);
-      return true;
-    case Codec::kBinaryBool:
-      if (size != 1) return false;
-      *cell = PackPair(value[0] != 0, 0);
-      return true;
-    case Codec::kBinaryFloat8: {
-      if (size != 8) return false;
-      const uint64_t bits = ReadBigEndian64(bytes);
-      double number;
-      std::memcpy(&number, &bits, sizeof(number));
-      *cell = PackDouble(number);
-      return true;
-    }
     case Codec::kBinaryInt8Text:
       if (size != 8) return false;
       return PutInt8Text(static_cast<int64_t>(ReadBigEndian64(bytes)), delivery, cell);
-    case Codec::kBinaryInt8Number:
-      if (size != 8) return false;
-      *cell = PackSafeInteger(static_cast<int64_t>(ReadBigEndian64(bytes)));
-      return true;
-    case Codec::kBinaryBigInt:
-      if (size != 8) return false;
-      PutBigInt(static_cast<int64_t>(ReadBigEndian64(bytes)), cell);
-      return true;
-    case Codec::kBinaryTimestampTz:
-    case Codec::kBinaryTimestamp:
-      if (size != 8) return false;
-      *cell = PackDouble(TimestampMillis(static_cast<int64_t>(ReadBigEndian64(bytes))));
-      return true;
-    case Codec::kBinaryDate:
-      if (size != 4) return false;
-      *cell = PackDouble(DateMillis(static_cast<int32_t>(ReadBigEndian32(bytes))));
-      return true;
     case Codec::kBinaryTime:
       if (size != 8) return false;
       return PutFormatted(AppendTime, static_cast<int64_t>(ReadBigEndian64(bytes)), delivery, cell);
@@ -340,10 +283,9 @@ bool DecodeField(const ColumnPlan& plan, std::string_view value, Delivery* deliv
       return PutFormatted(AppendNumeric, value, delivery, cell);
     case Codec::kBinaryBytes:
       return PutBytes(value, delivery, cell);
-    case Codec::kUnknownBinary:
+    default:
       return false;
   }
-  return false;
 }
 
 }  // namespace pg_conduit

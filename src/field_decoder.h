@@ -45,7 +45,8 @@ enum class Codec : uint8_t {
 struct ColumnPlan {
   Codec codec;
   CellKind kind;
-  int cells;  // 8-byte cells that a value takes
+  int cells;        // 8-byte cells that a value takes
+  size_t size = 0;  // bytes of each value if DecodeFixed() decodes it, else 0
 };
 
 // `flags`: the kFlagDecodeMask bits of ExecuteFlags.

@@ -42,7 +42,7 @@ Pipeline::Pipeline(const PipelineContext& context, int32_t id, ConnPtr conn,
   // As many records as there are in one call of the kernel; else each takes two.
   if (ssl_ != nullptr) SSL_set_read_ahead(ssl_, 1);
   PQsetNoticeReceiver(conn_.get(), ReceiveNotice, this);
-  ReceiveRows(conn_.get(), ReceiveRow, this);
+  SetRowReceiver(conn_.get(), ReceiveRows, this);
 }
 
 Pipeline::~Pipeline() {

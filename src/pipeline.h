@@ -179,8 +179,8 @@ class Pipeline final : public SocketWatcher::Owner {
   bool SendCopyEnd(const char* message);
   void NotifyDrained();
   void TakeResult(ResultPtr result);
-  // Whether it was a row of the query that is being answered.
-  bool TakeRow(const PGresult* result, std::string_view body);
+  // How many bytes were rows of the query that is being answered.
+  size_t TakeRows(const PGresult* result, std::string_view messages);
   void TakeSync();
   void TakeDescription(const PGresult* result);
   void SendProbe();
@@ -194,7 +194,7 @@ class Pipeline final : public SocketWatcher::Owner {
   // That the server answers as it sends the notice that is being received.
   int32_t SlotOfNotice() const;
   static void ReceiveNotice(void* pipeline, const PGresult* result);
-  static int ReceiveRow(void* pipeline, const PGresult* result, const char* body, int length);
+  static int ReceiveRows(void* pipeline, const PGresult* result, const char* messages, int length);
 
   PipelineContext context_;
   int32_t id_;

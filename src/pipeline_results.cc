@@ -36,7 +36,7 @@ void Pipeline::TakeResult(ResultPtr result) {
       }
       // With the fields, if no row has told them; and with rows that were not received.
       if (!received.has_begun() || PQntuples(result.get()) > 0) {
-        context_.rows->Write(result.get(), head.slot, head.flags & kFlagDecodeMask);
+        context_.rows->Write(result.get(), head.slot, head.flags);
       }
       has_tag = PushCommandTag(result.get(), head.slot, delivery);
       // Of rows in chunks the last chunk has the tag, or the result behind it.
@@ -106,22 +106,23 @@ void Pipeline::TakeResult(ResultPtr result) {
   }
 }
 
-bool Pipeline::TakeRow(const PGresult* result, std::string_view body) {
+size_t Pipeline::TakeRows(const PGresult* result, std::string_view messages) {
   // TakeResult() ends a connection whose rows are not taken here.
-  if (fifo_.empty() || !SpeaksUtf8(conn_.get())) return false;
+  if (fifo_.empty() || !SpeaksUtf8(conn_.get())) return 0;
   const Pending& head = fifo_.front();
-  if (!HasRows(head.phase) || (head.flags & kFlagDescribe) != 0) return false;
-  return context_.rows->Receive(&receiving_, result, body, head.slot, head.flags & kFlagDecodeMask);
+  if (!HasRows(head.phase) || (head.flags & kFlagDescribe) != 0) return 0;
+  return context_.rows->Receive(&receiving_, result, messages, head.slot, head.flags);
 }
 
-int Pipeline::ReceiveRow(void* pipeline, const PGresult* result, const char* body, int length) {
+int Pipeline::ReceiveRows(void* pipeline, const PGresult* result, const char* messages,
+                          int length) {
   auto* self = static_cast<Pipeline*>(pipeline);
-  return self->TakeRow(result, {body, static_cast<size_t>(length)}) ? 1 : 0;
+  return static_cast<int>(self->TakeRows(result, {messages, static_cast<size_t>(length)}));
 }
 
 void Pipeline::TakeDescription(const PGresult* result) {
   const Pending& head = fifo_.front();
-  if (PQnfields(result) > 0) context_.rows->Write(result, head.slot, head.flags & kFlagDecodeMask);
+  if (PQnfields(result) > 0) context_.rows->Write(result, head.slot, head.flags);
   std::string types;
   for (int index = 0; index < PQnparams(result); ++index) {
     if (index > 0) types += ' ';

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binary_value.h"
+#include "fixed_decoder.h"
 
 namespace pg_conduit {
 
@@ -57,6 +58,53 @@ class RowReader {
   size_t left_;
 };
 
+// Message Formats: the type, the length without the type, and, of a DataRow, the number of values.
+constexpr char kDataRow = 'D';
+constexpr size_t kLengthSize = 4;
+constexpr size_t kMessageHeaderSize = 1 + kLengthSize;
+constexpr size_t kRowHeaderSize = kMessageHeaderSize + 2;
+
+// The bytes of the DataRow message that begins there, the header included; 0 if there is none, or
+// not all of it.
+size_t WholeRow(std::string_view messages) {
+  if (messages.size() < kRowHeaderSize || messages[0] != kDataRow) return 0;
+  const size_t length = ReadBigEndian32(messages.data() + 1);
+  return length >= kLengthSize && length < messages.size() ? 1 + length : 0;
+}
+
+// How many DataRow messages of `size` bytes follow each other.
+size_t CountRows(std::string_view messages, size_t size) {
+  const size_t possible = messages.size() / size;
+  size_t count = 0;
+  for (const char* at = messages.data(); count < possible; ++count, at += size) {
+    if (at[0] != kDataRow || ReadBigEndian32(at + 1) != size - 1) break;
+  }
+  return count;
+}
+
+// A DataRow message that has the size of one with a value in each column. False if it has not.
+bool DecodeFixedRow(const std::vector<ColumnPlan>& columns, const char* at, uint64_t* cell) {
+  if (ReadBigEndian16(at + kMessageHeaderSize) != columns.size()) return false;
+  at += kRowHeaderSize;
+  for (const ColumnPlan& plan : columns) {
+    if (ReadBigEndian32(at) != plan.size) return false;
+    DecodeFixed(plan.codec, at + kLengthSize, cell);
+    at += kLengthSize + plan.size;
+    cell += plan.cells;
+  }
+  return true;
+}
+
+size_t FixedMessageSize(const std::vector<ColumnPlan>& columns) {
+  if (columns.empty()) return 0;
+  size_t size = kRowHeaderSize;
+  for (const ColumnPlan& plan : columns) {
+    if (plan.size == 0) return 0;
+    size += kLengthSize + plan.size;
+  }
+  return size;
+}
+
 void PutNull(const ColumnPlan& plan, uint64_t* cell) {
   cell[0] = kNullCell;
   // No byte of an earlier row is left there.
@@ -75,11 +123,13 @@ void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
   const int rows = PQntuples(result);
   int segment_start = 0;
   size_t first_cell = delivery_->cell_count();
+  has_nulls_ = false;
   // A segment of rows never spans two chunks.
   const auto begin_chunk = [&](int row) {
     if (row > segment_start) {
-      delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
+      delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell, has_nulls_);
     }
+    has_nulls_ = false;
     delivery_->NextChunk();
     segment_start = row;
     first_cell = delivery_->cell_count();
@@ -95,12 +145,12 @@ void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
     }
     if (unreadable != kWritten) {
       // The shape is needed all the same: it names the column.
-      delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell);
+      delivery_->Push(Event::kRows, slot, shape.id, row - segment_start, first_cell, has_nulls_);
       delivery_->Push(Event::kUnreadable, slot, unreadable);
       return;
     }
   }
-  delivery_->Push(Event::kRows, slot, shape.id, rows - segment_start, first_cell);
+  delivery_->Push(Event::kRows, slot, shape.id, rows - segment_start, first_cell, has_nulls_);
 }
 
 int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
@@ -112,6 +162,7 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
     // libpq checks its arguments in each call; the length of NULL is 0.
     if (length == 0 && PQgetisnull(result, row, column) != 0) {
       PutNull(plan, cell);
+      has_nulls_ = true;
     } else {
       const std::string_view value(PQgetvalue(result, row, column), length);
       if (!DecodeField(plan, value, delivery_, cell)) {
@@ -124,14 +175,51 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
   return kWritten;
 }
 
-bool RowWriter::Receive(Receiving* receiving, const PGresult* result, std::string_view body,
-                        int32_t slot, uint32_t flags) {
-  if (receiving->is_unreadable_) return true;
+size_t RowWriter::Receive(Receiving* receiving, const PGresult* result, std::string_view messages,
+                          int32_t slot, uint32_t flags) {
+  const bool is_alone = delivery_->empty() || delivery_->IsHeldBack();
   if (receiving->shape_ == nullptr || receiving->age_ != age_) {
     receiving->shape_ = &FindShape(result, flags);
     receiving->age_ = age_;
   }
   const Shape& shape = *receiving->shape_;
+  size_t taken = 0;
+  while (const size_t size = WholeRow(messages.substr(taken))) {
+    const std::string_view body = messages.substr(taken, size).substr(kMessageHeaderSize);
+    if (size == shape.message_size && !receiving->is_unreadable_) {
+      const size_t fixed = ReceiveFixed(shape, messages.substr(taken), slot);
+      taken += fixed;
+      if (fixed > 0) continue;
+    }
+    if (!ReceiveRow(receiving, shape, body, slot)) break;
+    taken += size;
+  }
+  const bool may_wait = (flags & kFlagWhole) != 0 && shape.message_size != 0;
+  if (is_alone && may_wait && !receiving->is_unreadable_) delivery_->HoldBack();
+  return taken;
+}
+
+size_t RowWriter::ReceiveFixed(const Shape& shape, std::string_view messages, int32_t slot) {
+  const size_t size = shape.message_size;
+  const size_t possible = CountRows(messages, size);
+  const size_t first_cell = delivery_->cell_count();
+  uint64_t* cell = delivery_->AddCells(possible * shape.cells_per_row);
+  size_t count = 0;
+  while (count < possible && DecodeFixedRow(shape.columns, messages.data() + count * size, cell)) {
+    ++count;
+    cell += shape.cells_per_row;
+  }
+  delivery_->DropCells((possible - count) * shape.cells_per_row);
+  if (count == 0) return 0;
+  if (!delivery_->AtRows(slot, shape.id)) delivery_->BeginResult();
+  delivery_->PushRows(slot, shape.id, count, first_cell, false);
+  return count * size;
+}
+
+bool RowWriter::ReceiveRow(Receiving* receiving, const Shape& shape, std::string_view body,
+                           int32_t slot) {
+  if (receiving->is_unreadable_) return true;
+  has_nulls_ = false;
   if (delivery_->ChunkIsFull()) delivery_->NextChunk();
   if (!delivery_->AtRows(slot, shape.id)) delivery_->BeginResult();
   const bool was_empty = delivery_->ChunkIsEmpty();
@@ -144,12 +232,12 @@ bool RowWriter::Receive(Receiving* receiving, const PGresult* result, std::strin
   }
   if (unreadable == kMalformed) return false;
   if (unreadable == kWritten) {
-    delivery_->PushRow(slot, shape.id, first_cell);
+    delivery_->PushRows(slot, shape.id, 1, first_cell, has_nulls_);
     return true;
   }
   receiving->is_unreadable_ = true;
   // The shape is needed all the same: it names the column.
-  delivery_->Push(Event::kRows, slot, shape.id, 0, first_cell);
+  delivery_->Push(Event::kRows, slot, shape.id, 0, first_cell, false);
   delivery_->Push(Event::kUnreadable, slot, unreadable);
   return true;
 }
@@ -171,6 +259,7 @@ int RowWriter::WriteRow(std::string_view body, const Shape& shape) {
     if (!reader.ReadField(&length, &value)) return fail(kMalformed);
     if (length < 0) {
       PutNull(plan, cell);
+      has_nulls_ = true;
     } else if (unreadable == kWritten && !DecodeField(plan, value, delivery_, cell)) {
       unreadable = static_cast<int>(column);
     }
@@ -182,6 +271,7 @@ int RowWriter::WriteRow(std::string_view body, const Shape& shape) {
 }
 
 const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t flags) {
+  flags &= kFlagDecodeMask;
   const int columns = PQnfields(result);
   key_.clear();
   AppendInt(&key_, static_cast<int32_t>(flags));
@@ -203,12 +293,13 @@ const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t fl
     ++age_;
     delivery_->Push(Event::kShapesCleared);
   }
-  Shape shape{next_shape_id_++, 0, {}};
+  Shape shape{next_shape_id_++, 0, {}, 0};
   shape.columns.reserve(static_cast<size_t>(columns));
   for (int column = 0; column < columns; ++column) {
     shape.columns.push_back(PlanColumn(PQftype(result, column), PQfformat(result, column), flags));
     shape.cells_per_row += static_cast<size_t>(shape.columns.back().cells);
   }
+  shape.message_size = FixedMessageSize(shape.columns);
   const Shape& added = shapes_.emplace(key_, std::move(shape)).first->second;
   Announce(added, result);
   return added;

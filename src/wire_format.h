@@ -48,6 +48,7 @@ enum ExecuteFlags : uint32_t {
   kFlagChunked = 1u << 4,
   kFlagStreamed = 1u << 5,  // the same, even if each row takes a result
   kFlagDescribe = 1u << 6,  // of a query: nothing is executed, only its types are asked for
+  kFlagWhole = 1u << 7,     // nobody looks at rows before all have come: numbers may be held back
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
 
@@ -60,7 +61,7 @@ enum class Event : int32_t {
   kChunk = 1,           // index: texts below refer to this chunk
   kShape = 2,           // id, field count, then kShapeFieldInts per field
   kShapesCleared = 3,   // ids given so far are void
-  kRows = 4,            // slot, shape id, row count, first cell
+  kRows = 4,            // slot, shape id, row count, first cell, 1 if a value may be NULL
   kComplete = 5,        // slot, CommandTag, affected rows low, high
   kCompleteOther = 6,   // slot, tag text; kFlagDescribe: the OIDs of the parameters, by spaces
   kEmptyQuery = 7,      // slot

@@ -24,6 +24,7 @@ const flag = Object.freeze({
   chunked: 16,
   streamed: 32,
   describe: 64,
+  whole: 128,
 });
 
 const int8Mode = Object.freeze({ string: 0, number: 1, bigint: 2 });

@@ -57,9 +57,9 @@ class CommandWriter {
   }
 
   /** @param {Query} query */
-  #int8FlagsOf({ rowMode, int8 }) {
+  #rowFlagsOf({ rowMode, int8 }) {
     if (rowMode !== 'columns') return this.#int8Flags;
-    return int8Mode[int8OfColumns(int8)] << flag.int8Shift;
+    return flag.whole | (int8Mode[int8OfColumns(int8)] << flag.int8Shift);
   }
 
   /** @param {Query} query */
@@ -133,7 +133,7 @@ class CommandWriter {
 
   /** @param {Query} query a text of several statements */
   #sendSimple(query) {
-    let flags = this.#int8FlagsOf(query);
+    let flags = this.#rowFlagsOf(query);
     try {
       flags |= unpreparedFlags(query.types);
     } catch (error) {
@@ -186,7 +186,7 @@ class CommandWriter {
     const { id } = this.#connection;
     const { statement, slot, info, types, parameters } = query;
     const mayBeMany = info.rows > MANY_ROWS || info.effect === 'unknown';
-    let flags = this.#int8FlagsOf(query);
+    let flags = this.#rowFlagsOf(query);
     if (query.isStreamed) flags |= flag.streamed;
     else if (mayBeMany) flags |= flag.chunked;
     if (query.isDescription) {

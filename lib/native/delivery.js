@@ -100,8 +100,9 @@ function readEventsFrom(at, ints, firstCell, now, more) {
           chunk,
           firstCell + int32[at + 4],
           int32[at + 3],
+          int32[at + 5] !== 0,
         );
-        at += 5;
+        at += 6;
         break;
       }
       case event.complete:
@@ -293,10 +294,11 @@ function eventInts(at) {
     case event.connected:
     case event.connectFailed:
       return 4;
-    case event.rows:
     case event.complete:
     case event.cancelled:
       return 5;
+    case event.rows:
+      return 6;
     case event.notification:
       return 7;
     case event.shape:

@@ -40,8 +40,9 @@ class SlotEntry {
    * @param {import('../rows').Chunk} _chunk
    * @param {number} _cell where the first row begins
    * @param {number} _count of rows; 0 gives only their shape
+   * @param {boolean} _hasNulls whether a value may be NULL
    */
-  addRows(_shape, _cells, _chunk, _cell, _count) {}
+  addRows(_shape, _cells, _chunk, _cell, _count, _hasNulls) {}
 
   /** CommandComplete. @param {number} _tag index into commandTags @param {number} _rows */
   complete(_tag, _rows) {}

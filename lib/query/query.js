@@ -179,8 +179,9 @@ class Query extends Work {
    * @param {import('../rows').Chunk} chunk
    * @param {number} cell
    * @param {number} count
+   * @param {boolean} hasNulls
    */
-  addRows(shape, cells, chunk, cell, count) {
+  addRows(shape, cells, chunk, cell, count, hasNulls) {
     let { result } = this;
     if (result === undefined) {
       result = this.result = newResult(this.rowMode);
@@ -195,7 +196,7 @@ class Query extends Work {
       const named = this.rowKeys && rowMode !== 'array' ? shape.renamed(this.rowKeys) : shape;
       if (result instanceof ColumnResult) {
         result.describe(named, types, int8, this.info.rows);
-        result.addCells(named, cells, chunk, cell, count);
+        result.addCells(named, cells, chunk, cell, count, hasNulls);
       } else {
         // All of a result have the same parsers, whatever is set meanwhile.
         if (this.build === undefined || this.shape !== shape) {

@@ -142,8 +142,9 @@ class ColumnStore {
    * @param {number} step from row to row
    * @param {number} from index of the first row
    * @param {number} to index behind the last row
+   * @param {boolean} hasNulls whether a value may be NULL, of this column or another
    */
-  add(cells, chunk, at, step, from, to) {
+  add(cells, chunk, at, step, from, to, hasNulls) {
     if (this.#Values === undefined) {
       this.#addValues(cells, chunk, at, step, from, to);
       return;
@@ -157,6 +158,7 @@ class ColumnStore {
       return;
     }
     copy(this.#values, cells, at, step, from, to);
+    if (!hasNulls) return;
     const { int32 } = cells;
     for (let row = from, high = at + 1; row < to; ++row, high += step) {
       if (int32[high] === nullHigh) this.#setNull(row);
@@ -284,13 +286,14 @@ class ColumnResult extends Result {
    * @param {Chunk} chunk
    * @param {number} cell
    * @param {number} count
+   * @param {boolean} hasNulls whether a value may be NULL
    */
-  addCells({ kinds, cellsPerRow }, cells, chunk, cell, count) {
+  addCells({ kinds, cellsPerRow }, cells, chunk, cell, count, hasNulls) {
     const to = this.#length + count;
     if (hasLocalTimes(kinds)) followTimeZone();
     let at = 2 * cell;
     for (const [index, store] of this.#stores.entries()) {
-      store.add(cells, chunk, at, 2 * cellsPerRow, this.#length, to);
+      store.add(cells, chunk, at, 2 * cellsPerRow, this.#length, to, hasNulls);
       at += 2 * cellsOf(kinds[index]);
     }
     this.#length = to;

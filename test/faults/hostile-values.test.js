@@ -169,6 +169,49 @@ describe('A value that is invalid for its type', () => {
     }
   }
 
+  it('is not taken for its neighbour, where a row has the length of a good one', async () => {
+    const int4 = m.OID.int4;
+    const columns = ['a', 'b'].map((name) => ({ name, oid: int4 }));
+    const good = [hex('00000001'), hex('00000002')];
+    const pool = script.newPool({ syncGroup: 'off' });
+    const answerRows = (rows) => {
+      script.server.statements[text] = () => ({ columns, rows, tag: `SELECT ${rows.length}` });
+    };
+    answerRows([]);
+    for (let use = 0; use < EXECUTIONS; ++use) await pool.query(text);
+    for (const rowMode of [undefined, 'array', 'columns']) {
+      for (const bad of [
+        [hex('0001'), hex('000000000002')],
+        [hex('0000000100000002'), ''],
+        [null, hex('0000000100000002')],
+      ]) {
+        answerRows([good, good, bad, good]);
+        const queries = [echo(pool, 1), pool.query({ text, rowMode }), echo(pool, 2)];
+        const [before, outcome, behind] = await allInTime(queries);
+        assertOwn(before.value, 1);
+        assertOwn(behind.value, 2);
+        assert.match(unreadable(outcome.reason).message, /column "[ab]" of the result/);
+      }
+      answerRows([good, [null, hex('00000003')], good]);
+      const result = await pool.query({ text, rowMode });
+      const [first, second] = rowMode === 'columns' ? result.columns : [];
+      if (rowMode === 'columns') {
+        assert.deepEqual(
+          [first.values, second.values],
+          [Int32Array.of(1, 0, 1), Int32Array.of(2, 3, 2)],
+        );
+        assert.deepEqual([first.nulls, second.nulls], [Uint8Array.of(0, 1, 0), null]);
+      } else {
+        assert.deepEqual(result.rows.map(Object.values), [
+          [1, 2],
+          [null, 3],
+          [1, 2],
+        ]);
+      }
+    }
+    await script.recovers(pool);
+  });
+
   it("is not trusted in answers to the driver's own queries, and affects no caller", async () => {
     const asked = "SELECT pg_catalog.current_setting('extra_float_digits')";
     const float = { columns: [{ name: 'v', oid: m.OID.float8 }], tag: 'SELECT 1' };

@@ -1,8 +1,9 @@
 // Fuzz target: src/row_writer.cc and delivery.cc. Results of any shape, many in
-// one delivery, with values of all lengths about the limits of a chunk, are read
-// back as lib/native/delivery.js does it: each row must be where its event says, with
-// the values that went in. Built and run by scripts/fuzz.js, with a system libpq
-// for its PGresult.
+// one delivery, with values of all lengths about the limits of a chunk, whole or as
+// messages that arrive in parts, are read back as lib/native/delivery.js does it: each
+// row must be where its event says, with the values that went in. At last any bytes are
+// taken for messages. Built and run by scripts/fuzz.js, with a system libpq for its
+// PGresult.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstring>
@@ -32,6 +33,7 @@ constexpr int kLengths[] = {0,    1,    2,    7,    8,    9,    12,   13,   100,
 struct Column {
   std::string name;
   Oid type;
+  bool is_binary;  // of kInt4
 };
 
 struct Field {
@@ -39,6 +41,8 @@ struct Field {
   std::string sent;
   std::u16string text;  // as JavaScript should see it
 };
+
+using Rows = std::vector<std::vector<Field>>;
 
 struct Expected {
   std::vector<Column> columns;
@@ -56,15 +60,33 @@ std::string Stretch(const std::string& seed, size_t length) {
   return text;
 }
 
-Field MakeField(Oid type, FuzzedDataProvider* data) {
+std::string BigEndian(uint32_t value, int bytes) {
+  std::string text;
+  while (bytes-- > 0) text.push_back(static_cast<char>(value >> (8 * bytes)));
+  return text;
+}
+
+std::string DataRow(const std::vector<Field>& row) {
+  std::string body = BigEndian(static_cast<uint32_t>(row.size()), 2);
+  for (const Field& field : row) {
+    const auto size = static_cast<uint32_t>(field.sent.size());
+    body += BigEndian(field.is_null ? UINT32_MAX : size, 4) + field.sent;
+  }
+  return "D" + BigEndian(static_cast<uint32_t>(body.size() + 4), 4) + body;
+}
+
+Field MakeField(const Column& column, FuzzedDataProvider* data) {
+  const Oid type = column.type;
   Field field;
   if (data->ConsumeIntegralInRange(0, 7) == 0) {
     field.is_null = true;
     return field;
   }
   if (type == kInt4) {
-    field.sent = std::to_string(data->ConsumeIntegral<int32_t>());
+    const auto value = data->ConsumeIntegral<int32_t>();
+    field.sent = std::to_string(value);
     field.text = Widen(field.sent);
+    if (column.is_binary) field.sent = BigEndian(static_cast<uint32_t>(value), 4);
     return field;
   }
   const auto length = static_cast<size_t>(data->PickValueInArray(kLengths));
@@ -85,14 +107,16 @@ Field MakeField(Oid type, FuzzedDataProvider* data) {
   return field;
 }
 
+// The rows are in the result, or in `apart`, where that is not null.
 ResultPtr MakeResult(FuzzedDataProvider* data, const std::vector<Column>& columns,
-                     Expected* expected) {
+                     Expected* expected, Rows* apart) {
   ResultPtr result(PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK));
   std::vector<PGresAttDesc> attributes(columns.size());
   for (size_t index = 0; index < columns.size(); ++index) {
     attributes[index].name = const_cast<char*>(columns[index].name.c_str());
     attributes[index].typid = columns[index].type;
     attributes[index].typlen = static_cast<int>(index);
+    attributes[index].format = columns[index].is_binary ? 1 : 0;
   }
   CHECK(PQsetResultAttrs(result.get(), static_cast<int>(columns.size()), attributes.data()) != 0);
   expected->columns = columns;
@@ -101,22 +125,49 @@ ResultPtr MakeResult(FuzzedDataProvider* data, const std::vector<Column>& column
     std::vector<Field> fields;
     int unreadable = -1;
     for (size_t column = 0; column < columns.size(); ++column) {
-      Field field = MakeField(columns[column].type, data);
+      Field field = MakeField(columns[column], data);
       if (columns[column].type == kInt4 && data->ConsumeIntegralInRange(0, 63) == 63) {
         field.is_null = false;
         field.sent = "1x";
         if (unreadable < 0) unreadable = static_cast<int>(column);
       }
-      CHECK(PQsetvalue(result.get(), row, static_cast<int>(column),
+      CHECK(apart != nullptr ||
+            PQsetvalue(result.get(), row, static_cast<int>(column),
                        field.is_null ? nullptr : field.sent.data(),
                        field.is_null ? -1 : static_cast<int>(field.sent.size())) != 0);
       fields.push_back(std::move(field));
     }
+    if (apart != nullptr) apart->push_back(fields);
     if (expected->unreadable >= 0) continue;
     expected->unreadable = unreadable;
     if (unreadable < 0) expected->rows.push_back(std::move(fields));
   }
   return result;
+}
+
+// As libpq does it: the first message is whole, and the last may not be.
+void ReceiveRows(FuzzedDataProvider* data, RowWriter* writer, const Delivery& delivery,
+                 const PGresult* result, const Rows& rows, int32_t slot) {
+  const uint32_t flags = data->ConsumeBool() ? kFlagWhole : 0;
+  std::string messages;
+  std::vector<size_t> ends;
+  for (const std::vector<Field>& row : rows) {
+    messages += DataRow(row);
+    ends.push_back(messages.size());
+  }
+  messages += "C" + BigEndian(4, 4);
+  RowWriter::Receiving receiving;
+  size_t at = 0;
+  for (size_t row = 0; row < rows.size();) {
+    const size_t arrived = data->ConsumeIntegralInRange(ends[row], messages.size());
+    while (row < rows.size() && ends[row] <= arrived) ++row;
+    const std::string_view there = std::string_view(messages).substr(at, arrived - at);
+    const bool was_empty = delivery.empty() || delivery.IsHeldBack();
+    at += writer->Receive(&receiving, result, there, slot, flags);
+    CHECK(at == ends[row - 1]);
+    if (delivery.IsHeldBack()) CHECK(was_empty && flags == kFlagWhole);
+  }
+  if (!receiving.has_begun()) writer->Write(result, slot, flags);
 }
 
 using Shapes = std::map<int32_t, std::vector<Column>>;
@@ -193,14 +244,18 @@ class Reader {
       Next();  // table
       Next();  // column
       const auto type = static_cast<Oid>(Next());
-      columns.push_back({std::string(name.begin(), name.end()), type});
-      for (int more = 0; more < 4; ++more) Next();
+      Next();  // size
+      Next();  // modifier
+      const bool is_binary = Next() != 0;
+      Next();  // kind
+      columns.push_back({std::string(name.begin(), name.end()), type, is_binary});
     }
   }
 
   void ReadRows(const Expected& expected, const std::vector<Column>& columns, size_t* row) {
     const int32_t count = Next();
     auto cell = static_cast<size_t>(Next());
+    const bool may_have_nulls = Next() != 0;
     for (int32_t n = 0; n < count; ++n, ++*row) {
       CHECK(*row < expected.rows.size());
       for (size_t index = 0; index < columns.size(); ++index) {
@@ -208,6 +263,7 @@ class Reader {
         const size_t cells = columns[index].type == kJson ? 2 : 1;
         CHECK(cell + cells <= delivery_.cells().size());
         CheckCell(columns[index].type, &delivery_.cells()[cell], field);
+        CHECK(may_have_nulls || !field.is_null);
         cell += cells;
       }
     }
@@ -261,10 +317,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   std::vector<std::vector<Column>> shapes(1 + data.ConsumeIntegralInRange<size_t>(0, 2));
   for (std::vector<Column>& columns : shapes) {
     const int count = data.ConsumeIntegralInRange(0, 4);
+    const bool are_numbers = data.ConsumeBool();
     for (int n = 0; n < count; ++n) {
+      const Oid type = are_numbers ? kInt4 : data.PickValueInArray(kTypes);
       columns.push_back(
-          {Stretch("c" + std::to_string(n), data.ConsumeIntegralInRange<size_t>(1, 63)),
-           data.PickValueInArray(kTypes)});
+          {Stretch("c" + std::to_string(n), data.ConsumeIntegralInRange<size_t>(1, 63)), type,
+           type == kInt4 && (are_numbers || data.ConsumeBool())});
     }
   }
   Shapes announced;
@@ -274,8 +332,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     while (results.size() < count) {
       Expected expected;
       const std::vector<Column>& columns = shapes[results.size() % shapes.size()];
-      const ResultPtr result = MakeResult(&data, columns, &expected);
-      writer.Write(result.get(), static_cast<int32_t>(results.size()), 0);
+      const auto slot = static_cast<int32_t>(results.size());
+      Rows rows;
+      const bool are_received = data.ConsumeBool();
+      const ResultPtr result =
+          MakeResult(&data, columns, &expected, are_received ? &rows : nullptr);
+      if (are_received) {
+        ReceiveRows(&data, &writer, delivery, result.get(), rows, slot);
+      } else {
+        writer.Write(result.get(), slot, 0);
+      }
       results.push_back(std::move(expected));
     }
     delivery.FinishJson();
@@ -283,5 +349,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     delivery.Clear();
     CHECK(delivery.empty() && delivery.cell_count() == 0 && delivery.chunk_count() == 0);
   } while (data.remaining_bytes() > 0);
+
+  for (const std::vector<Column>& columns : shapes) {
+    Expected none;
+    Rows rows;
+    FuzzedDataProvider nothing(bytes, 0);
+    const ResultPtr result = MakeResult(&nothing, columns, &none, &rows);
+    RowWriter::Receiving receiving;
+    const std::string_view any(reinterpret_cast<const char*>(bytes), size);
+    for (size_t at = 0; at < size; ++at) {
+      const size_t taken = writer.Receive(&receiving, result.get(), any.substr(at), 0, 0);
+      CHECK(taken <= size - at && (taken == 0 || taken >= 7));
+    }
+    delivery.Clear();
+  }
   return 0;
 }

@@ -467,8 +467,9 @@ describe('Streaming rows:', function () {
         await delay(500);
         let next = 3;
         for (let rows = await cursor.read(9973); rows.length > 0; rows = await cursor.read(9973)) {
-          for (const { n } of rows)
+          for (const { n } of rows) {
             if (n !== next++) assert.fail(`${n} in the place of ${next - 1}`);
+          }
         }
         assert.equal(next, 250001);
         await client.end();

@@ -4,12 +4,15 @@
 // format in which they come: unprepared, preparing, and from the third execution on in binary.
 
 const assert = require('node:assert/strict');
+const { setTimeout: delay } = require('node:timers/promises');
 const fc = require('fast-check');
-const { ParameterError, ResultError, TypeOverrides, types } = require('../..');
+const { ConnectionError, ParameterError, ResultError, TypeOverrides, types } = require('../..');
 const { SCHEMA, endAll, newClient, newPool, resetSchema } = require('../support/connect');
 const { closeReference, openReference } = require('../support/like-pg');
 const { errorOf } = require('../support/outcomes');
+const { until } = require('../support/outside');
 const { withEnvironment } = require('../support/process');
+const { Proxy } = require('../support/proxy');
 const { IS_LONG, holds } = require('../support/property');
 
 const EXECUTIONS = 5;
@@ -167,6 +170,41 @@ describe("rowMode: 'columns'", () => {
         if (!Array.isArray(values)) assert.equal(values.buffer.byteLength, values.byteLength);
         if (nulls !== null) assert.equal(nulls.buffer.byteLength, count);
       }
+    }
+  });
+
+  it('holds back a part of a result, and nothing else: not the answers of others, an error or a loss', async () => {
+    const proxy = await Proxy.open();
+    try {
+      const [behind, other] = [await newClient(proxy.options()), await newClient()];
+      const text = 'select i, 1 / (i - $2::int) as j from generate_series(1, $1::int) i';
+      for (let use = 0; use < EXECUTIONS; ++use) await behind.query(inColumns(text, [10, 0]));
+      proxy.pieceBytes = 900;
+      const { columns } = await behind.query(inColumns(text, [3000, 0]));
+      assert.deepEqual(
+        columns[0].values,
+        Int32Array.from({ length: 3000 }, (_, index) => index + 1),
+      );
+      assert.equal((await errorOf(behind.query(inColumns(text, [3000, 2500])))).code, '22012');
+
+      const { toDriver } = proxy.bytes;
+      const running = behind.query(inColumns(text, [3000, 0]));
+      await until('a part has come', () => proxy.bytes.toDriver > toDriver);
+      proxy.hold();
+      const before = performance.eventLoopUtilization();
+      await delay(200);
+      assert.ok(performance.eventLoopUtilization(before).idle > 0, 'the loop did not sleep');
+      assert.deepEqual((await other.query('select 1 as one')).rows, [{ one: 1 }]);
+      proxy.release();
+      assert.deepEqual((await running).columns, columns);
+
+      const lost = errorOf(behind.query(inColumns(text, [3000, 0])));
+      await until('a part has come', () => proxy.bytes.toDriver > toDriver);
+      proxy.hold();
+      await proxy.close();
+      assert.ok((await lost) instanceof ConnectionError);
+    } finally {
+      await proxy.close();
     }
   });
 

@@ -386,15 +386,24 @@ pqParseInput3(PGconn *conn)
 						 conn->result->resultStatus == PGRES_TUPLES_CHUNK))
 					{
 						/*
-						 * Read another tuple of a normal query response.  What a
-						 * row receiver does not take is treated as usual.
+						 * A row receiver takes as many messages as it likes, of
+						 * those that are here.  The rest is treated as usual.
 						 */
-						if (conn->rowReceiver != NULL &&
-							conn->rowReceiver(conn->rowReceiverArg, conn->result,
-											  conn->inBuffer + conn->inCursor,
-											  msgLength))
-							conn->inCursor += msgLength;
-						else if (getAnotherTuple(conn, msgLength))
+						int			taken = 0;
+
+						if (conn->rowReceiver != NULL)
+							taken = conn->rowReceiver(conn->rowReceiverArg,
+													  conn->result,
+													  conn->inBuffer + conn->inStart,
+													  conn->inEnd - conn->inStart);
+						if (taken > 0)
+						{
+							conn->inCursor = conn->inStart + taken;
+							pqParseDone(conn, conn->inCursor);
+							continue;
+						}
+						/* Read another tuple of a normal query response */
+						if (getAnotherTuple(conn, msgLength))
 							return;
 					}
 					else if (conn->error_result ||

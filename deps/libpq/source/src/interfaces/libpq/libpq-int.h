@@ -453,7 +453,7 @@ struct pg_conn
 
 	/* Callback procedure for rows, which are not stored in results then */
 	int			(*rowReceiver) (void *arg, const PGresult *res,
-								const char *body, int length);
+								const char *messages, int length);
 	void	   *rowReceiverArg;
 
 	/* Event procs registered via PQregisterEventProc */
