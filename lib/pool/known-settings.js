@@ -39,9 +39,9 @@ class KnownSettings {
   }
 }
 
-/** Answers it as the server would. @param {Query | Batch} work @param {Setting[]} settings that it makes */
-function answerSettings(work, settings) {
-  const results = settings.map(({ tag }) => {
+/** Answers it as the server would. @param {Query | Batch} work @param {string[]} tags of its statements */
+function answerTags(work, tags) {
+  const results = tags.map((tag) => {
     const result = newResult(/** @type {Query} */ (work).rowMode);
     result.addCommandComplete({ text: tag });
     return result;
@@ -49,4 +49,4 @@ function answerSettings(work, settings) {
   work.resolve(results.length === 1 ? results[0] : results);
 }
 
-module.exports = { answerSettings, KnownSettings };
+module.exports = { answerTags, KnownSettings };

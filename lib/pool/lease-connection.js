@@ -5,15 +5,16 @@
 // gets a connection alone, until it is released, or a transaction is proved to have left nothing in the session (pin.js).
 // Made by leases.js.
 
-const { ConnectionError } = require('../base');
+const { ConnectionError, copyError } = require('../base');
 const { eventsOf } = require('../client');
 const { Profile } = require('../statements');
 const { canceledError, Float } = require('./float');
-const { answerSettings } = require('./known-settings');
+const { answerTags } = require('./known-settings');
 const { LastValues } = require('./last-values');
 const { LeaseFace } = require('./lease-face');
 const { LeaseSession } = require('./lease-session');
 const { Pin } = require('./pin');
+const { RefusedBegin } = require('./refused-begin');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -45,6 +46,7 @@ class LeaseConnection extends LeaseFace {
   /** Who wants to know that a statement has a connection. @type {{ query: Query, callback: () => void } | undefined} */
   #acceptance = undefined;
   #lastValues = new LastValues();
+  #refusedBegin;
 
   /**
    * @param {import('./leases').Leases} leases
@@ -54,6 +56,7 @@ class LeaseConnection extends LeaseFace {
     super(leases);
     this.#leases = leases;
     this.#events = events;
+    this.#refusedBegin = new RefusedBegin(leases.registry);
   }
 
   /** @override @returns {Member | undefined} */
@@ -140,6 +143,16 @@ class LeaseConnection extends LeaseFace {
     }
   }
 
+  /**
+   * Rejects what waits for a connection, from this statement on.
+   * @param {Query} query
+   * @param {Error} reason
+   */
+  withdraw(query, reason) {
+    const index = this.#waiting.indexOf(query);
+    if (index >= 0) this.#rejectWaiting(reason, index);
+  }
+
   /** Cancels what runs now. @returns {Promise<void>} */
   async cancel() {
     // The signal would hit neighbours.
@@ -209,6 +222,7 @@ class LeaseConnection extends LeaseFace {
       this.#send(this.#pin, work);
       return false;
     }
+    if (this.#refusedBegin.settle(work)) return false;
     const refusal = this.#lastValues.refuse(work, this.#leases.registry);
     if (refusal !== undefined) work.reject(refusal);
     else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
@@ -243,7 +257,10 @@ class LeaseConnection extends LeaseFace {
     const settings = this.#leases.findSettings(work);
     if (settings === undefined) return false;
     this.#profile = Profile.change(this.#profile, settings);
-    answerSettings(work, settings);
+    answerTags(
+      work,
+      settings.map(({ tag }) => tag),
+    );
     return true;
   }
 
@@ -282,9 +299,11 @@ class LeaseConnection extends LeaseFace {
     this.#leases.stopPinning(this);
   }
 
-  #rejectWaiting() {
-    for (const work of this.#waiting.splice(0)) work.reject(closedError());
-    this.#stopPinning();
+  /** @param {Error} [reason] @param {number} [index] of the first one */
+  #rejectWaiting(reason = closedError(), index = 0) {
+    const works = this.#waiting.splice(index);
+    if (!this.isWaiting) this.#stopPinning();
+    for (const work of works) work.reject(copyError(reason));
     this.#tellServed();
   }
 
@@ -306,7 +325,9 @@ class LeaseConnection extends LeaseFace {
   /** @override @param {Error} error why it gets no connection */
   onRefused(error) {
     this.#isPinning = false;
-    for (const work of this.#waiting.splice(0)) {
+    const works = this.#waiting.splice(0);
+    this.#refusedBegin.note(works, error);
+    for (const work of works) {
       // Under overload many are refused: a stack trace for each would cost more than serving them.
       work.isInCall = false;
       work.reject(this.#leases.copy(error));

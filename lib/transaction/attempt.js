@@ -6,7 +6,7 @@
 const { afterDelivery, DatabaseError } = require('../base');
 const { outcome } = require('../query');
 const { COMMIT, ROLLBACK } = require('./control');
-const { abortedError, incompleteError, looseError } = require('./errors');
+const { abortedError, endedError, incompleteError, looseError } = require('./errors');
 const { Scope } = require('./scope');
 
 /**
@@ -55,6 +55,13 @@ class Attempt extends Scope {
     if (!(error instanceof DatabaseError) || this.isUnsent) return;
     this.isLoose = true;
     afterDelivery(() => this.gate.connection.destroy());
+  }
+
+  /** @override @param {Error} error */
+  note(error) {
+    const isFailure = super.note(error);
+    if (isFailure && this.isCommitSent) this.withdraw(abortedError(this.failure));
+    return isFailure;
   }
 
   /** @param {Body} body */
@@ -106,6 +113,7 @@ class Attempt extends Scope {
   async #rollBack() {
     // After release() the pool rolls it back.
     if (!this.hasBegun || this.isAbandoned) return;
+    this.withdraw(this.failure === undefined ? endedError() : abortedError(this.failure));
     const { connection } = this.gate;
     try {
       const { command } = await this.send(ROLLBACK, ignore).promise;

@@ -78,6 +78,8 @@ class Scope {
     const refusal = work.refusal ?? this.#refuse(work);
     if (refusal !== undefined || work.isSettled) return refusal;
     this.begin();
+    // It may have been refused in the call.
+    if (this.top.refusal !== undefined) return copyError(this.top.refusal);
     if ('role' in work && work.role !== undefined) this.top.open = work.role;
     return undefined;
   }
@@ -122,15 +124,24 @@ class Scope {
     if (this.hasBegun) return;
     this.hasBegun = true;
     this.outer?.begin();
-    this.#beginning = this.send(this.#begin, (error) => {
+    // Known before it is sent: it may fail in the call.
+    this.#beginning = controlQuery(this.#begin, (error) => {
       this.#hasBeginFailed = true;
       this.onBeginFailed(error);
     });
+    this.#submit(this.#beginning);
   }
 
   /** Whether no connection has got its BEGIN, nor anything behind it: a lease waits for one, or has waited in vain. */
   get isUnsent() {
     return this.#beginning !== undefined && this.#beginning.connection === undefined;
+  }
+
+  /** While it is unsent: nothing of it is. @param {Error} reason */
+  withdraw(reason) {
+    // Only a lease has statements that wait for a connection.
+    const { connection } = /** @type {{ connection: any }} */ (this.gate);
+    if (this.isUnsent) connection.withdraw?.(this.#beginning, reason);
   }
 
   get hasServerBegun() {
@@ -148,10 +159,15 @@ class Scope {
    */
   send(text, onFailed = (error) => this.note(error)) {
     const query = controlQuery(text, onFailed);
+    this.#submit(query);
+    return query;
+  }
+
+  /** @param {Query} query */
+  #submit(query) {
     const { refusal } = this.top;
     if (refusal === undefined) this.gate.connection.submit(query);
     else query.reject(copyError(refusal));
-    return query;
   }
 
   /**
@@ -161,10 +177,11 @@ class Scope {
   note(error) {
     const { top } = this;
     if (error instanceof ResultError) return false;
-    if (error instanceof QueryAbortedError && top.isCommitSent) return false;
+    const { code, cause, outcome: told } = /** @type {any} */ (error);
+    // What was given up behind COMMIT may have been a part of it, unless it was never sent.
+    if (error instanceof QueryAbortedError && top.isCommitSent && told !== 'not-run') return false;
     const { failure } = this;
     const earlier = failure ?? this.outer?.failure ?? top.failure;
-    const { code, cause } = /** @type {any} */ (error);
     const isFollowing = code === IN_FAILED_TRANSACTION && cause === undefined;
     if (isFollowing && earlier !== undefined) error.cause = earlier;
     outcome.tellInTransaction(error, top);

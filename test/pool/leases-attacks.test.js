@@ -81,6 +81,89 @@ describe('A borrowed client that shares connections', function () {
       assert.deepEqual((await client.query('begin')).command, 'BEGIN');
     });
 
+    it('commits nothing of a transaction() of which a statement gave up before it had a connection', async () => {
+      const { clients, younger } = await openBusy({}, 1);
+      const insert = 'insert into conduit_test.notes values (3)';
+      /** @type {Promise<any> | undefined} */
+      let givenUp;
+      const whole = errorOf(
+        younger[0].transaction((tx) => {
+          tx.query(insert);
+          givenUp = errorOf(tx.query(insert, [], { timeoutMillis: 20 }));
+          tx.query(insert);
+        }),
+      );
+      const { code, outcome } = await whole;
+      assert.deepEqual([code, outcome], ['ERR_PG_CONDUIT_TRANSACTION_ABORTED', 'not-run']);
+      assert.equal((await givenUp).outcome, 'not-run');
+      clients[0].release();
+      assert.equal((await younger[0].query('begin')).command, 'BEGIN');
+      assert.deepEqual(await observer.ask('select i from conduit_test.notes where i = 3'), []);
+    });
+
+    it('waits no longer for a transaction() that has failed, or whose client was released', async () => {
+      const { pool, clients, younger } = await openBusy({}, 2);
+      const [first, second] = younger;
+      const limit = { timeoutMillis: 20 };
+      const error = await errorOf(first.transaction((tx) => tx.query('select 1', [], limit)));
+      assert.equal(error.code, 'ERR_PG_CONDUIT_QUERY_TIMEOUT');
+      assert.equal(pool.waitingCount, 0);
+      const insert = 'insert into conduit_test.notes values (4)';
+      const released = errorOf(second.transaction((tx) => tx.query(insert)));
+      await nextTurn();
+      second.release();
+      assert.equal((await released).code, 'ERR_PG_CONDUIT_TRANSACTION_ENDED');
+      assert.equal(pool.waitingCount, 0);
+      // As a query of the pool: not in a transaction that is rolled back.
+      const late = second.query(insert);
+      clients[0].release();
+      assert.equal((await late).command, 'INSERT');
+      assert.equal((await observer.ask('select i from conduit_test.notes where i = 4')).length, 1);
+    });
+
+    it('runs nothing behind a BEGIN that has waited in vain, until the transaction ends', async () => {
+      const { clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 2);
+      const [client, another] = younger;
+      const insert = 'insert into conduit_test.notes values (5)';
+      const { detail } = await errorOf(another.query('begin')).then(() =>
+        errorOf(another.query(insert)),
+      );
+      assert.match(detail, /end the transaction with ROLLBACK/);
+      assert.equal((await another.query('rollback')).command, 'ROLLBACK');
+
+      /** @type {string[]} */
+      const outcomes = [];
+      const send = (/** @type {string} */ text) => {
+        client.query(text, (error, result) => outcomes.push(error?.outcome ?? result.command));
+      };
+      ['begin', insert].forEach(send);
+      await until('they were refused', () => outcomes.length === 2);
+      clients[0].release();
+      ['rollback to a', insert, 'commit', insert].forEach(send);
+      await until('all is known', () => outcomes.length === 6);
+      assert.deepEqual(outcomes, [...Array(5).fill('not-run'), 'INSERT']);
+      assert.equal((await client.query('begin')).command, 'BEGIN');
+      assert.equal((await observer.ask('select i from conduit_test.notes where i = 5')).length, 1);
+    });
+
+    it('runs nothing of a transaction() whose BEGIN was refused at once', async () => {
+      const { pool, clients, younger } = await openBusy({}, 1);
+      pool.options.maxWaiting = 0;
+      const insert = 'insert into conduit_test.notes values (6)';
+      const errors = [];
+      const error = await errorOf(
+        younger[0].transaction(async (tx) => {
+          errors.push(await errorOf(tx.query(insert)));
+          clients[0].release();
+          errors.push(await errorOf(tx.query(insert)));
+          errors.push(await errorOf(tx.transaction((inner) => inner.query(insert))));
+        }),
+      );
+      for (const each of errors) assert.equal(each.code, 'ERR_PG_CONDUIT_POOL_FULL');
+      assert.deepEqual([error.outcome, errors.length], ['not-run', 3]);
+      assert.deepEqual(await observer.ask('select i from conduit_test.notes where i = 6'), []);
+    });
+
     it('runs nothing of a transaction() whose BEGIN has waited in vain', async () => {
       const { clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 1);
       const errors = [];
