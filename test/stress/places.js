@@ -73,7 +73,7 @@ function poolOptions(random) {
       min: random.pick([0, 0, 0, 1, 2]),
       syncGroup: random.pick(['off', 'reads', 'all', 'all']),
       maxInFlight: random.pick([1, 3, 40, 1024, 1024]),
-      maxWaiting: random.chance(0.05) ? random.int(1, 100) : Infinity,
+      maxWaiting: random.chance(0.1) ? random.small(0, 100) : Infinity,
       maxUses: random.chance(0.35) ? random.small(1, 100) : Infinity,
       maxLifetimeSeconds: random.chance(0.2) ? 1 : 0,
       idleTimeoutMillis: random.pick([1, 20, 200, 10000, 0]),

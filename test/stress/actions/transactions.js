@@ -89,7 +89,7 @@ const STEPS = [
   ['not awaited', 1.5],
   ['batch', 1],
   ['savepoint', 1.5],
-  ['caught', 0.5],
+  ['caught', 1.5],
   ['pause', 1],
   ['throw', 0.25],
 ];
