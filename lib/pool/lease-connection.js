@@ -14,7 +14,7 @@ const { LastValues } = require('./last-values');
 const { LeaseFace } = require('./lease-face');
 const { LeaseSession } = require('./lease-session');
 const { Pin } = require('./pin');
-const { RefusedBegin } = require('./refused-begin');
+const { isOwn, RefusedBegin } = require('./refused-begin');
 
 /**
  * @typedef {import('../query').Query} Query
@@ -46,7 +46,7 @@ class LeaseConnection extends LeaseFace {
   /** Who wants to know that a statement has a connection. @type {{ query: Query, callback: () => void } | undefined} */
   #acceptance = undefined;
   #lastValues = new LastValues();
-  #refusedBegin;
+  #refusedBegin = new RefusedBegin();
 
   /**
    * @param {import('./leases').Leases} leases
@@ -56,7 +56,6 @@ class LeaseConnection extends LeaseFace {
     super(leases);
     this.#leases = leases;
     this.#events = events;
-    this.#refusedBegin = new RefusedBegin(leases.registry);
   }
 
   /** @override @returns {Member | undefined} */
@@ -84,6 +83,7 @@ class LeaseConnection extends LeaseFace {
   get processID() {
     const isFree = this.member === undefined && this.#state === 'ready' && !this.#isReleased;
     if (isFree && this.inFlight === 0 && !this.#isPinning) {
+      this.#leases.rank(this);
       const member = this.#leases.pinNow(this);
       // Whoever knows the backend means this session.
       if (member !== undefined) this.#settleOn(member).isForSession = true;
@@ -130,7 +130,8 @@ class LeaseConnection extends LeaseFace {
   abort(work, reason) {
     const index = this.#waiting.indexOf(work);
     if (index >= 0) {
-      this.#waiting.splice(index, 1);
+      const [, ...behind] = this.#waiting.splice(index);
+      this.#waiting.push(...this.#refusedBegin.giveUp(work, behind, reason));
       work.reject(reason);
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();
@@ -144,13 +145,21 @@ class LeaseConnection extends LeaseFace {
   }
 
   /**
-   * Rejects what waits for a connection, from this statement on.
-   * @param {Query} query
+   * Rejects what waits for a connection of a transaction().
+   * @param {Query} begin its first statement
    * @param {Error} reason
    */
-  withdraw(query, reason) {
-    const index = this.#waiting.indexOf(query);
-    if (index >= 0) this.#rejectWaiting(reason, index);
+  withdraw(begin, reason) {
+    const index = this.#waiting.indexOf(begin);
+    if (index < 0) return;
+    const works = this.#waiting.splice(index);
+    if (!this.isWaiting) this.#stopPinning();
+    for (const work of works) {
+      if (work.isInTransaction || isOwn(work)) work.reject(copyError(reason));
+      // Its client was released.
+      else this.#leases.runReleased(work);
+    }
+    this.#tellServed();
   }
 
   /** Cancels what runs now. @returns {Promise<void>} */
@@ -218,11 +227,11 @@ class LeaseConnection extends LeaseFace {
    * @returns {boolean} whether it is still to be decided what becomes of it
    */
   #pass(work) {
+    if (this.#refusedBegin.settle(work)) return false;
     if (this.#pin !== undefined) {
       this.#send(this.#pin, work);
       return false;
     }
-    if (this.#refusedBegin.settle(work)) return false;
     const refusal = this.#lastValues.refuse(work, this.#leases.registry);
     if (refusal !== undefined) work.reject(refusal);
     else if (this.#state !== 'ready' || this.#isBroken) work.reject(closedError());
@@ -282,6 +291,7 @@ class LeaseConnection extends LeaseFace {
 
   #askForPin() {
     if (this.#isPinning) return;
+    this.#leases.rank(this);
     const { member } = this.#lastValues;
     const again = member && this.#leases.pinNow(this, member);
     const idle = again ?? this.#leases.pinNow(this);
@@ -299,11 +309,9 @@ class LeaseConnection extends LeaseFace {
     this.#leases.stopPinning(this);
   }
 
-  /** @param {Error} [reason] @param {number} [index] of the first one */
-  #rejectWaiting(reason = closedError(), index = 0) {
-    const works = this.#waiting.splice(index);
-    if (!this.isWaiting) this.#stopPinning();
-    for (const work of works) work.reject(copyError(reason));
+  #rejectWaiting() {
+    for (const work of this.#waiting.splice(0)) work.reject(closedError());
+    this.#stopPinning();
     this.#tellServed();
   }
 
@@ -333,6 +341,10 @@ class LeaseConnection extends LeaseFace {
       work.reject(this.#leases.copy(error));
     }
     this.#tellServed();
+    // Whoever never releases it must not keep its place for ever. Who sends something at once keeps it.
+    setImmediate(() => {
+      if (!this.isWaiting && this.#pin === undefined) this.#leases.unrank(this);
+    });
   }
 
   /** @param {Member} member */

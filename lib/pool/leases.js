@@ -106,6 +106,16 @@ class Leases {
     this.#lender.join(lease);
   }
 
+  /** @param {LeaseConnection} lease that needs a connection: it takes its place behind the others, if it has none */
+  rank(lease) {
+    if (!lease.isRanked) this.#lender.join(lease);
+  }
+
+  /** @param {LeaseConnection} lease that has waited in vain, and needs a connection no more */
+  unrank(lease) {
+    this.#lender.leave(lease);
+  }
+
   /** @param {LeaseConnection} lease @param {boolean} isBroken */
   #release(lease, isBroken) {
     lease.release(isBroken);

@@ -1,42 +1,49 @@
 'use strict';
 
-// What a lease remembers when it has got no connection for a BEGIN: what follows would run by itself, and last, where
-// its caller had sent it before it could know. So it is refused, until the transaction ends, as the server refuses what
-// follows an error. transaction() looks after itself. Owned by lease-connection.js.
+// What a lease remembers when it has got no connection for a BEGIN whose caller did not wait for it: what that caller
+// has sent, or sends, behind it would run by itself, and last. So it is refused until the transaction ends, as the
+// server refuses what follows an error. transaction() looks after itself. Owned by lease-connection.js.
 
 const { copyError } = require('../base');
-const { membersOf } = require('../query');
-const { endsTransaction } = require('../statements');
+const { transactionChanges } = require('../statements');
 const { answerTags } = require('./known-settings');
 
 /**
  * @typedef {import('../query').Query} Query
  * @typedef {import('../query').Batch} Batch
- * @typedef {import('../statements').StatementRegistry} StatementRegistry
  */
 
-const BEGINNING = new Set(['BEGIN', 'START']);
-const KEEPS_OPEN = /\bto\b|\band\s+chain\b/i;
-
 class RefusedBegin {
-  #registry;
   /** Why it was refused. @type {Error | undefined} */
   #error = undefined;
-
-  /** @param {StatementRegistry} registry */
-  constructor(registry) {
-    this.#registry = registry;
-  }
 
   /** @param {readonly (Query | Batch)[]} works in their order, which have all been refused @param {Error} error why */
   note(works, error) {
     let isOpen = false;
-    for (const query of works.flatMap(membersOf)) {
-      if (query.isOwn) continue;
-      if (this.#begins(query)) isOpen = true;
-      else if (this.#ends(query)) isOpen = false;
+    // Who sends BEGIN alone waits for it, and knows.
+    let isFollowed = false;
+    for (const work of works) {
+      isFollowed ||= isOpen;
+      for (const change of changesOf(work)) {
+        if (change === 'none' || change === 'chains') continue;
+        isOpen = change === 'begins';
+        isFollowed = false;
+      }
     }
-    if (isOpen) this.#error = error;
+    if (isOpen && isFollowed) this.#error = error;
+  }
+
+  /**
+   * One has given up, and was not sent.
+   * @param {Query | Batch} work
+   * @param {(Query | Batch)[]} behind what waits behind it
+   * @param {Error} error
+   * @returns {(Query | Batch)[]} what still waits
+   */
+  giveUp(work, behind, error) {
+    if (behind.length === 0 || changesOf(work).at(-1) !== 'begins') return behind;
+    this.#error = error;
+    return behind.filter((each) => !this.settle(each));
   }
 
   /**
@@ -45,18 +52,17 @@ class RefusedBegin {
    */
   settle(work) {
     const error = this.#error;
-    if (error === undefined) return false;
-    const [query] = membersOf(work);
-    if (query === work && this.#begins(query)) {
+    if (error === undefined || work.isInTransaction || isOwn(work)) return false;
+    const [change, ...more] = changesOf(work);
+    if (change === 'begins' || change === 'commits' || change === 'rolls back') {
       this.#error = undefined;
-      return false;
     }
-    if (query === work && this.#ends(query)) {
-      this.#error = undefined;
-      if (query.info?.class.keyword === 'ROLLBACK' || query.info?.class.keyword === 'ABORT') {
-        answerTags(query, ['ROLLBACK']);
-        return true;
-      }
+    if (change === 'begins') return false;
+    if (change === 'rolls back') {
+      // What follows it stands for itself.
+      if (more.length > 0) return false;
+      answerTags(work, ['ROLLBACK']);
+      return true;
     }
     work.reject(
       Object.assign(copyError(error), {
@@ -67,16 +73,16 @@ class RefusedBegin {
     );
     return true;
   }
-
-  /** @param {Query} query */
-  #begins(query) {
-    return BEGINNING.has(query.identify(this.#registry).class.keyword);
-  }
-
-  /** @param {Query} query */
-  #ends(query) {
-    return endsTransaction(query.identify(this.#registry)) && !KEEPS_OPEN.test(query.text);
-  }
 }
 
-module.exports = { RefusedBegin };
+/** @param {Query | Batch} work */
+function isOwn(work) {
+  return !('members' in work) && work.isOwn;
+}
+
+/** Not of a batch, which is a transaction, nor of the driver's own. @param {Query | Batch} work */
+function changesOf(work) {
+  return 'members' in work || work.isOwn ? [] : transactionChanges(work.text);
+}
+
+module.exports = { isOwn, RefusedBegin };

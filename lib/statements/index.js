@@ -21,6 +21,7 @@ const { Scanner, isWordPart, isWordStart, readCopyTarget, upperCase } = require(
 const { isTagOfDdl } = require('./schema-change');
 const { splitStatements } = require('./split');
 const { endsTransaction, isTraceless } = require('./traceless');
+const { transactionChanges } = require('./transaction-change');
 
 /**
  * @typedef {import('./cache').Statement} Statement
@@ -53,5 +54,6 @@ module.exports = {
   StatementInfo,
   StatementRegistry,
   toDatabaseError,
+  transactionChanges,
   upperCase,
 };

@@ -37,6 +37,19 @@ describe('A borrowed client that shares connections', function () {
     return { pool, clients, younger: clients.slice(2) };
   }
 
+  /** @param {any} client whose caller waits for nothing, and hears of all */
+  function sender(client) {
+    /** @type {string[]} */
+    const told = [];
+    /** @param {any[]} queries */
+    const send = (...queries) => {
+      for (const query of queries) {
+        client.query(query, (error, result) => told.push(error?.outcome ?? result.command));
+      }
+    };
+    return { told, send };
+  }
+
   describe('that waits for its turn', () => {
     it('waits no longer when it has given up what it waited for', async () => {
       const { pool, clients, younger } = await openBusy({}, 1);
@@ -125,25 +138,72 @@ describe('A borrowed client that shares connections', function () {
       const { clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 2);
       const [client, another] = younger;
       const insert = 'insert into conduit_test.notes values (5)';
-      const { detail } = await errorOf(another.query('begin')).then(() =>
-        errorOf(another.query(insert)),
-      );
-      assert.match(detail, /end the transaction with ROLLBACK/);
-      assert.equal((await another.query('rollback')).command, 'ROLLBACK');
+      // Who has waited for its answer knows, and may do something else.
+      await errorOf(another.query('begin'));
+      assert.match((await errorOf(another.query(insert))).detail, /no connection was free/);
 
-      /** @type {string[]} */
-      const outcomes = [];
-      const send = (/** @type {string} */ text) => {
-        client.query(text, (error, result) => outcomes.push(error?.outcome ?? result.command));
-      };
-      ['begin', insert].forEach(send);
-      await until('they were refused', () => outcomes.length === 2);
+      const both = ['/* x */ begin', insert].map((text) => errorOf(another.query(text)));
+      assert.match((await both[1]).message, /timeout exceeded/);
+      assert.match(
+        (await errorOf(another.query(insert))).detail,
+        /end the transaction with ROLLBACK/,
+      );
+      assert.equal((await another.query('rollback -- to no end')).command, 'ROLLBACK');
+      assert.match((await errorOf(another.query(insert))).detail, /no connection was free/);
+
+      const outcomes = sender(client);
+      outcomes.send('begin', insert);
+      await until('they were refused', () => outcomes.told.length === 2);
       clients[0].release();
-      ['rollback to a', insert, 'commit', insert].forEach(send);
-      await until('all is known', () => outcomes.length === 6);
-      assert.deepEqual(outcomes, [...Array(5).fill('not-run'), 'INSERT']);
+      outcomes.send('rollback to a', 'commit and chain', insert, 'commit', insert);
+      await until('all is known', () => outcomes.told.length === 7);
+      assert.deepEqual(outcomes.told, [...Array(6).fill('not-run'), 'INSERT']);
       assert.equal((await client.query('begin')).command, 'BEGIN');
       assert.equal((await observer.ask('select i from conduit_test.notes where i = 5')).length, 1);
+    });
+
+    it('runs nothing behind a BEGIN that gave up while it waited', async () => {
+      const { clients, younger } = await openBusy({}, 1);
+      const [client] = younger;
+      const insert = 'insert into conduit_test.notes values (7)';
+      const outcomes = sender(client);
+      outcomes.send({ text: 'begin', timeoutMillis: 20 }, insert, 'rollback', 'select 1');
+      await until('BEGIN has given up', () => outcomes.told.length === 3);
+      clients[0].release();
+      await until('all is known', () => outcomes.told.length === 4);
+      assert.deepEqual(outcomes.told.sort(), ['ROLLBACK', 'SELECT', 'not-run', 'not-run']);
+      assert.deepEqual(await observer.ask('select i from conduit_test.notes where i = 7'), []);
+    });
+
+    it('leaves its place to others if it has waited in vain, and is never released', async () => {
+      const { pool, clients, younger } = await openBusy({ connectionTimeoutMillis: 50 }, 3);
+      await Promise.all(younger.map((client) => errorOf(client.query('begin'))));
+      for (const client of clients.slice(0, 2)) client.release();
+      for (let turn = 0; turn < 3; ++turn) {
+        const both = await connect(pool, 2);
+        for (const client of both) assert.equal((await client.query('begin')).command, 'BEGIN');
+        for (const client of both) client.release();
+      }
+      // And takes one again.
+      assert.equal((await younger[0].query('begin')).command, 'BEGIN');
+      await until('it has a backend', () => younger[1].processID > 0);
+    });
+
+    it('rejects nothing of others, of its transaction() behind COMMIT after the release', async () => {
+      const { clients, younger } = await openBusy({}, 1);
+      const insert = 'insert into conduit_test.notes values (8)';
+      const whole = errorOf(
+        younger[0].transaction((tx) => {
+          tx.query(insert, [], { timeoutMillis: 30 }).catch(() => {});
+        }),
+      );
+      await nextTurn();
+      younger[0].release();
+      const late = younger[0].query(insert);
+      assert.equal((await whole).outcome, 'not-run');
+      clients[0].release();
+      assert.equal((await late).command, 'INSERT');
+      assert.equal((await observer.ask('select i from conduit_test.notes where i = 8')).length, 1);
     });
 
     it('runs nothing of a transaction() whose BEGIN was refused at once', async () => {
