@@ -57,8 +57,8 @@ class Delivery {
 
   // V8 refuses longer strings (String::kMaxLength on 64 bit).
   static constexpr size_t kMaxStringLength = (size_t{1} << 29) - 24;
-  // 64 kB: so many take JavaScript some 10 us.
-  static constexpr size_t kMaxHeldCells = size_t{1} << 13;
+  // 256 kB: so many take JavaScript some 50 us.
+  static constexpr size_t kMaxHeldCells = size_t{1} << 15;
 
   bool empty() const { return events_.empty(); }
   const std::vector<int32_t>& events() const { return events_; }
