@@ -57,7 +57,7 @@ class Delivery {
 
   // V8 refuses longer strings (String::kMaxLength on 64 bit).
   static constexpr size_t kMaxStringLength = (size_t{1} << 29) - 24;
-  // 256 kB: so many take JavaScript some 50 us.
+  // 256 kB: JavaScript copies as many in less than 0.1 ms.
   static constexpr size_t kMaxHeldCells = size_t{1} << 15;
 
   bool empty() const { return events_.empty(); }
@@ -113,8 +113,8 @@ class Delivery {
     rows_end_ = events_.size();
   }
 
-  // All that is there may wait for more rows of the same result: until something else is pushed, or
-  // until they are many.
+  // All that is there are rows that may wait for more of their results: until something else is
+  // pushed, or until they are many.
   void HoldBack() { held_end_ = events_.size(); }
   bool IsHeldBack() const {
     return held_end_ != 0 && held_end_ == events_.size() && cells_.size() < kMaxHeldCells;

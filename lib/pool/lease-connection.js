@@ -130,8 +130,8 @@ class LeaseConnection extends LeaseFace {
   abort(work, reason) {
     const index = this.#waiting.indexOf(work);
     if (index >= 0) {
-      const [, ...behind] = this.#waiting.splice(index);
-      this.#waiting.push(...this.#refusedBegin.giveUp(work, behind, reason));
+      this.#waiting.splice(index, 1);
+      this.#refusedBegin.giveUp(work, reason, this.#waiting, index);
       work.reject(reason);
       if (!this.isWaiting) this.#stopPinning();
       this.#tellServed();

@@ -19,6 +19,8 @@ class RefusedBegin {
 
   /** @param {readonly (Query | Batch)[]} works in their order, which have all been refused @param {Error} error why */
   note(works, error) {
+    // Under overload most have sent one statement, and wait for it.
+    if (works.length < 2) return;
     let isOpen = false;
     // Who sends BEGIN alone waits for it, and knows.
     let isFollowed = false;
@@ -34,16 +36,17 @@ class RefusedBegin {
   }
 
   /**
-   * One has given up, and was not sent.
+   * One has given up, and was not sent. What was sent behind a BEGIN does not wait any more.
    * @param {Query | Batch} work
-   * @param {(Query | Batch)[]} behind what waits behind it
    * @param {Error} error
-   * @returns {(Query | Batch)[]} what still waits
+   * @param {(Query | Batch)[]} waiting
+   * @param {number} index of what waits behind it
    */
-  giveUp(work, behind, error) {
-    if (behind.length === 0 || changesOf(work).at(-1) !== 'begins') return behind;
+  giveUp(work, error, waiting, index) {
+    // Thousands may give up at once, each with the others behind it.
+    if (index === waiting.length || changesOf(work).at(-1) !== 'begins') return;
     this.#error = error;
-    return behind.filter((each) => !this.settle(each));
+    for (const each of waiting.splice(index)) if (!this.settle(each)) waiting.push(each);
   }
 
   /**

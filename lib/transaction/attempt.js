@@ -60,7 +60,7 @@ class Attempt extends Scope {
   /** @override @param {Error} error */
   note(error) {
     const isFailure = super.note(error);
-    if (isFailure && this.isCommitSent) this.withdraw(abortedError(this.failure));
+    if (isFailure && this.isCommitSent) this.withdraw(() => abortedError(this.failure));
     return isFailure;
   }
 
@@ -113,7 +113,8 @@ class Attempt extends Scope {
   async #rollBack() {
     // After release() the pool rolls it back.
     if (!this.hasBegun || this.isAbandoned) return;
-    this.withdraw(this.failure === undefined ? endedError() : abortedError(this.failure));
+    const { failure } = this;
+    this.withdraw(() => (failure === undefined ? endedError() : abortedError(failure)));
     const { connection } = this.gate;
     try {
       const { command } = await this.send(ROLLBACK, ignore).promise;

@@ -152,7 +152,7 @@ class TransactionGate {
     scope.isAbandoned = true;
     if (scope.isCommitSent) return;
     scope.end(releasedError());
-    scope.withdraw(releasedError());
+    scope.withdraw(releasedError);
   }
 }
 

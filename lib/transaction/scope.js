@@ -137,11 +137,12 @@ class Scope {
     return this.#beginning !== undefined && this.#beginning.connection === undefined;
   }
 
-  /** While it is unsent: nothing of it is. @param {Error} reason */
-  withdraw(reason) {
+  /** While it is unsent: nothing of it is. @param {() => Error} getReason */
+  withdraw(getReason) {
+    if (!this.isUnsent) return;
     // Only a lease has statements that wait for a connection.
     const { connection } = /** @type {{ connection: any }} */ (this.gate);
-    if (this.isUnsent) connection.withdraw?.(this.#beginning, reason);
+    connection.withdraw?.(this.#beginning, getReason());
   }
 
   get hasServerBegun() {

@@ -187,10 +187,16 @@ describe("rowMode: 'columns'", () => {
       );
       assert.equal((await errorOf(behind.query(inColumns(text, [3000, 2500])))).code, '22012');
 
-      const { toDriver } = proxy.bytes;
+      // A part has come then: all of it would take more than a second.
+      const holdMidway = async () => {
+        const { toDriver } = proxy.bytes;
+        await until('the server answers', () => proxy.bytes.toDriver > toDriver);
+        await delay(100);
+        proxy.hold();
+      };
+      proxy.bytesPerSecond = 50_000;
       const running = behind.query(inColumns(text, [3000, 0]));
-      await until('a part has come', () => proxy.bytes.toDriver > toDriver);
-      proxy.hold();
+      await holdMidway();
       const before = performance.eventLoopUtilization();
       await delay(200);
       assert.ok(performance.eventLoopUtilization(before).idle > 0, 'the loop did not sleep');
@@ -199,8 +205,7 @@ describe("rowMode: 'columns'", () => {
       assert.deepEqual((await running).columns, columns);
 
       const lost = errorOf(behind.query(inColumns(text, [3000, 0])));
-      await until('a part has come', () => proxy.bytes.toDriver > toDriver);
-      proxy.hold();
+      await holdMidway();
       await proxy.close();
       assert.ok((await lost) instanceof ConnectionError);
     } finally {
