@@ -120,6 +120,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("libpqVersion", Napi::Number::New(env, PQlibVersion()));
   exports.Set("seesCopyErrors", Napi::Boolean::New(env, kSeesCopyErrors));
   exports.Set("placesNotices", Napi::Boolean::New(env, kPlacesNotices));
+  exports.Set("pipelinesSimple", Napi::Boolean::New(env, kPipelinesSimple));
   exports.Set("Connection", Connection::Define(env));
   return exports;
 }

@@ -49,6 +49,10 @@ inline constexpr bool kReceivesRows = true;
 inline constexpr bool kReceivesRows = false;
 #endif
 
+// PQsendQuery() in pipeline mode, behind a Sync: only the bundled libpq has the patch for it. The end
+// of its answer is that of a Sync, and each result has a NULL behind it.
+inline constexpr bool kPipelinesSimple = kReceivesRows;
+
 // Takes rows as soon as they are read: the messages that have arrived, of which the first is a
 // whole DataRow, valid during the call only, and the result that describes the columns. Returns how
 // many bytes it takes, of whole DataRow messages; at 0 libpq treats the first as it would without a

@@ -90,6 +90,8 @@ void Pipeline::SetLoopRef(bool loop_ref) {
 }
 
 bool Pipeline::CanSend(int32_t slot) {
+  // Nothing but its Sync may follow.
+  if (has_own_sync_) Lose(kMismatch);
   if (!lost()) return true;
   context_.delivery->Push(Event::kNotSent, slot, NotSentReason::kConnectionGone, 0);
   return false;
@@ -124,6 +126,11 @@ void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
     return;
   }
   ++counters_.queries;
+  if (kPipelinesSimple && (flags & kFlagSimple) != 0 && params.count == 0 && IsBehindSync()) {
+    has_own_sync_ = Sent(PQsendQuery(conn_.get(), text), Phase::kExecute, slot, flags);
+    return;
+  }
+  flags &= ~static_cast<uint32_t>(kFlagSimple);
   Sent(PQsendQueryParams(conn_.get(), text, params.count, nullptr, params.values, params.lengths,
                          params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
        Phase::kExecute, slot, flags);
@@ -168,9 +175,10 @@ void Pipeline::SendClose(int32_t slot, int32_t statement) {
 }
 
 void Pipeline::SendSync(int32_t slot) {
+  const bool is_sent = std::exchange(has_own_sync_, false);
   if (!CanSend(slot)) return;
   ++counters_.syncs;
-  Sent(SendPipelineSync(conn_.get()), Phase::kSync, slot, 0);
+  Sent(is_sent || SendPipelineSync(conn_.get()), Phase::kSync, slot, 0);
 }
 
 void Pipeline::Flush() {
@@ -287,6 +295,12 @@ void Pipeline::Drain() {
       continue;
     }
     Pending& head = fifo_.front();
+    // Rules add results to that of their statement (PostgreSQL documentation, "CREATE RULE"), which
+    // only the simple protocol shows.
+    if ((head.flags & kFlagSimple) != 0 && head.answered && !head.completed) {
+      head.answered = false;
+      continue;
+    }
     if (!head.answered || (HasRows(head.phase) && !head.completed)) {
       Lose(kMismatch);
       return;
@@ -348,6 +362,7 @@ void Pipeline::Lose(const char* message) {
     simple_slot_ = kNoSlot;
   }
   copy_ = CopyState::kNone;
+  has_own_sync_ = false;
   busy_poll_.Stop();
   cancel_.reset();
   watcher_.reset();

@@ -163,6 +163,8 @@ class Pipeline final : public SocketWatcher::Owner {
   bool Sent(int result, Phase phase, int32_t slot, uint32_t flags);
   // Parse and Describe: the types of a statement that is not executed.
   void SendDescribe(int32_t slot, uint32_t flags, const char* text);
+  // Whether nothing was sent since the last Sync.
+  bool IsBehindSync() const { return fifo_.empty() || fifo_.back().phase == Phase::kSync; }
   bool CanSend(int32_t slot);
   void RequestFlush();
   void AwaitAnswer();
@@ -209,6 +211,7 @@ class Pipeline final : public SocketWatcher::Owner {
   ServerClock clock_;
   BusyPoll busy_poll_;
   bool has_unasked_ = false;  // see IsUnaskedAnswer
+  bool has_own_sync_ = false;  // what was sent last is a Sync, too
   bool flush_requested_ = false;
   bool want_writable_ = false;
   bool loop_ref_ = true;

@@ -49,6 +49,9 @@ enum ExecuteFlags : uint32_t {
   kFlagStreamed = 1u << 5,  // the same, even if each row takes a result
   kFlagDescribe = 1u << 6,  // of a query: nothing is executed, only its types are asked for
   kFlagWhole = 1u << 7,     // nobody looks at rows before all have come: numbers may be held back
+  // Of a query without parameters, with nothing but a Sync before and behind it: may be sent by the
+  // simple protocol, which is less work for the server.
+  kFlagSimple = 1u << 8,
   kFlagDecodeMask = kFlagRawText | kFlagInt8Mask,
 };
 

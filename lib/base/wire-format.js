@@ -25,6 +25,7 @@ const flag = Object.freeze({
   streamed: 32,
   describe: 64,
   whole: 128,
+  simple: 256,
 });
 
 const int8Mode = Object.freeze({ string: 0, number: 1, bigint: 2 });

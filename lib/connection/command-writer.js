@@ -40,19 +40,22 @@ class CommandWriter {
   #statements;
   #formats;
   #syncs;
+  #simple;
   #int8Flags;
 
   /**
    * @param {Connection} connection
    * @param {{ statements: import('./prepared-statements').PreparedStatements,
-   *   formats: import('./session-formats').SessionFormats, syncs: import('./sync-groups').SyncWriter }} parts
+   *   formats: import('./session-formats').SessionFormats, syncs: import('./sync-groups').SyncWriter,
+   *   simple: import('./simple-protocol').SimpleProtocol }} parts
    * @param {import('../options').Settings} settings
    */
-  constructor(connection, { statements, formats, syncs }, settings) {
+  constructor(connection, { statements, formats, syncs, simple }, settings) {
     this.#connection = connection;
     this.#statements = statements;
     this.#formats = formats;
     this.#syncs = syncs;
+    this.#simple = simple;
     this.#int8Flags = int8Mode[settings.int8] << flag.int8Shift;
   }
 
@@ -70,13 +73,14 @@ class CommandWriter {
     }
     this.#begin(query);
     ticks.begin(query.size);
+    query.isSimple = this.#simple.maySend(query);
     try {
       this.#write(query);
     } catch (error) {
       this.#undo([query], error);
       return;
     }
-    if (query.sharesSync) this.#syncs.endShared(query);
+    if (query.sharesSync && !query.isSimple) this.#syncs.endShared(query);
     else this.#syncs.endAlone(query.slot);
     this.#sendBehind(query);
     this.#sendPart(query);
@@ -105,6 +109,7 @@ class CommandWriter {
       this.#writeBegin(group);
       for (const query of members) {
         culprit = query;
+        query.isSimple = false;
         this.#write(query);
       }
     } catch (error) {
@@ -194,7 +199,9 @@ class CommandWriter {
       return;
     }
     if (statement === undefined) {
-      ticks.writeQuery(id, slot, flags | unpreparedFlags(types), query.text, parameters);
+      if (query.isSimple) flags |= flag.simple;
+      flags |= unpreparedFlags(types);
+      ticks.writeQuery(id, slot, flags, query.text, parameters);
       return;
     }
     if (query.leads) ticks.writeParse(id, slot, statement.id, statement.text);

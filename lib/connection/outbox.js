@@ -14,6 +14,7 @@ const { PreparedStatements } = require('./prepared-statements');
 const { ReadGuard } = require('./read-guard');
 const { SessionFormats } = require('./session-formats');
 const { SessionProfile } = require('./session-profile');
+const { SimpleProtocol } = require('./simple-protocol');
 const { SyncCandidates } = require('./sync-candidates');
 const { SyncWriter } = require('./sync-groups');
 const { Turns } = require('./turns');
@@ -65,6 +66,7 @@ class Outbox {
     const resume = () => this.sendHeld();
     this.#candidates = new SyncCandidates(connection, settings, catalog, askSoon);
     this.syncs = new SyncWriter(connection.id);
+    this.simple = new SimpleProtocol(catalog.locality, askSoon);
     this.asides = new Asides(connection, this.syncs);
     this.#guard = new ReadGuard(connection, this.asides);
     this.#fences = new Fences(connection, this.asides, catalog.locality, this.turns, resume);

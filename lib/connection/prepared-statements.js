@@ -124,7 +124,7 @@ class PreparedStatements {
       // A utility statement has no plan to save, and may return something else each time. A
       // statement that changes the schema would have to be prepared anew for each use.
       if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
-      if (info.uses < prepareThreshold) return undefined;
+      if (!info.isUsedEnough(prepareThreshold)) return undefined;
     }
     for (const evicted of this.cache.evictFor(key)) this.#close(evicted);
     if (!this.cache.hasRoomFor(key)) return undefined;

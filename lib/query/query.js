@@ -88,6 +88,8 @@ class Query extends Work {
   wasStopped = false;
   /** Is told of its notices, in the place of the connection's owner. @type {NoticeTaker | undefined} */
   noticeTaker = undefined;
+  /** Whether it was sent by the simple protocol, in the pipeline. */
+  isSimple = false;
   /** Whether it must not leave a transaction open. */
   endsTransaction = false;
   /** Whether it was a member of a Sync group that failed, and is sent again by itself. */

@@ -4,19 +4,24 @@
 // how long it takes, and what was learned about the schema. Limited in size. Each pool makes one,
 // and each client without a pool; cache.js has what one connection has prepared.
 
-const { withoutLiterals } = require('./literals');
+const { SharedTraits } = require('./literals');
+const { RecentTexts } = require('./recent');
 const { Traits } = require('./traits');
 
-const MAX_TEXTS = 4096;
+/** The last texts, which are never forgotten; and as many that may be. */
+const KEPT_TEXTS = 4096;
 const MAX_LENGTH = 4 << 20;
-/** Statements without their literals, of which more is known. */
-const MAX_TRAITS = 1024;
 /** A program does not have more statements of its own; the others are assembled from values. */
 const MAX_UNTRIED = 256;
 /** Callers that are recorded in one turn: in a burst of new texts that would cost more than all the rest. */
 const MAX_RECORDED = 16;
-/** Weight of the newest sample in the average. */
-const NEWEST = 0.25;
+
+/**
+ * Of a statement with more texts than this few come again: each is prepared only after some times as many uses. There is
+ * no room for all of them, and to prepare one costs more than to run it.
+ */
+const MANY_TEXTS = 16;
+const MORE_USES = 4;
 
 /** How often a text is sent alone after it has failed in a group, which it may do again. */
 const USES_ALONE = 64;
@@ -69,8 +74,6 @@ class StatementInfo {
     this.uses = 0;
     /** Whether it has never succeeded, and may never. */
     this.isUntried = false;
-    /** What it costs the server on average, in ms; -1 while unknown. */
-    this.averageMillis = -1;
     /** Rows of its last result. */
     this.rows = 0;
     /** Whether the server has reported their number correctly, which not every engine does. */
@@ -81,6 +84,24 @@ class StatementInfo {
     this.copied = undefined;
     /** Set if a pooler executes an older statement in its place. */
     this.isNeverPrepared = false;
+  }
+
+  /** What it costs the server on average, in ms; -1 while unknown. */
+  get averageMillis() {
+    return this.#traits.averageMillis;
+  }
+
+  /**
+   * @param {number} threshold uses from which on a text is prepared
+   * @returns {boolean} whether this one has as many
+   */
+  isUsedEnough(threshold) {
+    return this.uses >= (this.isOneOfMany && threshold > 1 ? MORE_USES * threshold : threshold);
+  }
+
+  /** Whether it is one of many that differ in their literals only. */
+  get isOneOfMany() {
+    return this.#traits.count > MANY_TEXTS;
   }
 
   /** What it does to tables; 'unknown' before the first success. */
@@ -163,8 +184,7 @@ class StatementInfo {
 
   /** @param {number} millis */
   observe(millis) {
-    this.averageMillis =
-      this.averageMillis < 0 ? millis : this.averageMillis + NEWEST * (millis - this.averageMillis);
+    this.#traits.observe(millis);
   }
 }
 
@@ -175,18 +195,9 @@ class StatementRegistry {
   /** Whether a text was seen that may ask for the last value of a sequence in its session. */
   hasAskedSequences = false;
   #doubts = 0;
-  /** @type {Map<string, StatementInfo>} */
-  #infos = new Map();
-  #length = 0;
-  /** By statements without their literals. @type {Map<string, Traits>} */
-  #traits = new Map();
-  /**
-   * The texts in there, oldest first, from `#first` on. The Map knows their order, too, but to ask it for its first one
-   * takes a step for each that was deleted before.
-   * @type {string[]}
-   */
-  #texts = [];
-  #first = 0;
+  /** @type {RecentTexts<StatementInfo>} */
+  #infos = new RecentTexts(KEPT_TEXTS, MAX_LENGTH);
+  #traits = new SharedTraits();
   /** Texts that were seen. */
   #count = 0;
   /** Callers that were recorded in the turn `#turn` of the event loop. */
@@ -200,7 +211,7 @@ class StatementRegistry {
 
   /** @param {string} text @returns {StatementInfo} */
   find(text) {
-    return this.#infos.get(text) ?? this.#add(text);
+    return this.#infos.find(text) ?? this.#add(text);
   }
 
   /**
@@ -235,41 +246,13 @@ class StatementRegistry {
   /** @param {string} text */
   #add(text) {
     // Not from 0 again: what is prepared of a text may outlive its info.
-    const traits = this.#traitsOf(text);
+    const traits = this.#traits.find(text);
+    ++traits.count;
     const info = new StatementInfo(text, this.#doubts, traits);
     info.isUntried = ++this.#count <= MAX_UNTRIED;
     if (traits.asksSequences) this.hasAskedSequences = true;
-    if (text.length > MAX_LENGTH / 4) return info;
-    this.#infos.set(text, info);
-    this.#texts.push(text);
-    this.#length += text.length;
-    // Insertion order is good enough: a text in use is added again at its next use.
-    while (this.#infos.size > MAX_TEXTS || this.#length > MAX_LENGTH) this.#forgetOldest();
+    this.#infos.add(text, info);
     return info;
-  }
-
-  /** @param {string} text @returns {Traits} */
-  #traitsOf(text) {
-    const rest = withoutLiterals(text);
-    // Of most statements with parameters there is one text.
-    if (rest === undefined || rest === text) return new Traits(text);
-    let traits = this.#traits.get(rest);
-    if (traits === undefined) {
-      if (this.#traits.size === MAX_TRAITS) this.#traits.clear();
-      traits = new Traits(rest);
-      this.#traits.set(rest, traits);
-    }
-    return traits;
-  }
-
-  #forgetOldest() {
-    const oldest = this.#texts[this.#first];
-    this.#texts[this.#first++] = '';
-    this.#infos.delete(oldest);
-    this.#length -= oldest.length;
-    if (this.#first < MAX_TEXTS) return;
-    this.#texts = this.#texts.slice(this.#first);
-    this.#first = 0;
   }
 }
 

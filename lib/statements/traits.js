@@ -57,7 +57,14 @@ const EFFECTS = {
   MERGE: 'write',
 };
 
+/** Weight of the newest sample in the average. */
+const NEWEST = 0.25;
+
 class Traits {
+  /** What it costs the server on average, in ms; -1 while unknown. */
+  averageMillis = -1;
+  /** Texts that were seen which differ in their literals only. */
+  count = 0;
   /** @type {boolean | undefined} */
   #hasOpenColumns = undefined;
   /** @type {Effect} */
@@ -129,6 +136,12 @@ class Traits {
   get hasOpenColumns() {
     this.#hasOpenColumns ??= hasOpenColumns(this.text);
     return this.#hasOpenColumns;
+  }
+
+  /** @param {number} millis that it has cost the server */
+  observe(millis) {
+    this.averageMillis =
+      this.averageMillis < 0 ? millis : this.averageMillis + NEWEST * (millis - this.averageMillis);
   }
 
   /** @param {string | null} command first word of its command tag */

@@ -190,7 +190,7 @@ describe('Connection', function () {
       const pool = newPool({ max: 1, statementCacheSize: 3 });
       for (let round = 0; round < 3; ++round) {
         for (let i = 0; i < 20; ++i) {
-          assert.deepEqual((await pool.query(`select ${i} as i`)).rows, [{ i }]);
+          assert.deepEqual((await pool.query(`select ${i} as i${i}`)).rows, [{ [`i${i}`]: i }]);
         }
       }
       const { statementCache } = pool.stats();

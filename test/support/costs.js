@@ -5,6 +5,7 @@
 
 const { mock } = require('node:test');
 const { ConnectionLoad } = require('../../lib/connection/load');
+const { StatementInfo } = require('../../lib/statements');
 
 /** Less than waking a backend. */
 const TINY_MILLIS = 0.01;
@@ -12,9 +13,12 @@ const TINY_MILLIS = 0.01;
 /** @param {(text: string) => number} [millisOf] what a statement costs */
 function useCosts(millisOf = () => TINY_MILLIS) {
   beforeEach(() => {
+    const averageMillis = function averageMillis() {
+      return millisOf(this.text);
+    };
+    mock.getter(StatementInfo.prototype, 'averageMillis', averageMillis);
     const { add } = ConnectionLoad.prototype;
     mock.method(ConnectionLoad.prototype, 'add', function addKnown(query) {
-      query.info.averageMillis = millisOf(query.text);
       this.roundTripMillis = 0.1;
       add.call(this, query);
     });

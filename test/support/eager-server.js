@@ -2,12 +2,14 @@
 
 // A server that commits each statement of a pipeline at once, unless it is between BEGIN and COMMIT, as the workers of an
 // engine that distributes do with writes of one shard. In front of a real server it ends each Execute with a Sync of its
-// own, and keeps the answer to that Sync to itself. Behind an error all is skipped up to the driver's Sync, as ever.
+// own, and keeps the answer to that Sync to itself. Behind an error all is skipped up to the driver's Sync, as ever. A Query
+// is committed before its command tag is sent, so that its error stands in the place of that.
 
 const { Relay } = require('./relay');
 const { errorMessage } = require('./proxy');
 
 const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
+const QUERY = 'Q'.charCodeAt(0);
 const IDLE = 'I';
 
 class Session {
@@ -18,6 +20,7 @@ class Session {
   #isSkipping = false;
   #hasFailed = false;
   #text = '';
+  #isSimple = false;
   /** Whose ReadyForQuery is awaited. @type {'' | 'own' | 'driver'} */
   #awaits = 'driver';
 
@@ -53,7 +56,8 @@ class Session {
       const next = this.#queue.shift();
       const kind = String.fromCharCode(next[0]);
       if (this.#isSkipping && kind !== 'S' && kind !== 'X') continue;
-      if (kind === 'P') this.#text = textOf(next);
+      if (kind === 'P' || kind === 'Q') this.#text = textOf(next);
+      this.#isSimple = kind === 'Q';
       this.server.write(next);
       if (kind === 'S' || kind === 'Q') this.#awaits = 'driver';
       if (kind === 'E' && this.#status === IDLE) {
@@ -63,6 +67,10 @@ class Session {
     }
   }
 
+  get #codeBehind() {
+    return this.relay.failBehind?.(this.#text);
+  }
+
   #answer(bytes) {
     const kind = String.fromCharCode(bytes[0]);
     if (kind === 'Z') {
@@ -70,12 +78,8 @@ class Session {
       const wasOwn = this.#awaits === 'own';
       this.#awaits = '';
       if (wasOwn) {
-        const code = this.#hasFailed ? undefined : this.relay.failBehind?.(this.#text);
-        if (code !== undefined) {
-          this.driver.write(
-            errorMessage({ S: 'ERROR', V: 'ERROR', C: code, M: 'a server is gone' }),
-          );
-        }
+        const code = this.#hasFailed ? undefined : this.#codeBehind;
+        if (code !== undefined) this.driver.write(failure(code));
         this.#isSkipping = this.#hasFailed || code !== undefined;
       } else {
         this.driver.write(bytes);
@@ -86,12 +90,13 @@ class Session {
       return;
     }
     if (kind === 'E') this.#hasFailed = true;
-    this.driver.write(bytes);
+    const code = kind === 'C' && this.#isSimple && this.#status === IDLE && this.#codeBehind;
+    this.driver.write(code ? failure(code) : bytes);
   }
 }
 
 class EagerServer extends Relay {
-  /** What the driver has sent: the kinds of messages, and the texts of Parse, one flush a list. @type {string[][]} */
+  /** What the driver has sent: the kinds of messages, and the texts of Parse and Query, one flush a list. @type {string[][]} */
   flushes = [];
   /** @type {((text: string) => string | undefined) | undefined} gives the SQLSTATE of an error behind the statement's commit */
   failBehind = undefined;
@@ -121,16 +126,21 @@ function splitter(hasType) {
   };
 }
 
-/** @param {Buffer} parse */
-function textOf(parse) {
-  const begin = parse.indexOf(0, 5) + 1;
-  return parse.toString('utf8', begin, parse.indexOf(0, begin));
+/** @param {string} code SQLSTATE */
+function failure(code) {
+  return errorMessage({ S: 'ERROR', V: 'ERROR', C: code, M: 'a server is gone' });
+}
+
+/** @param {Buffer} message a Parse, whose text is behind a name, or a Query */
+function textOf(message) {
+  const begin = message[0] === QUERY ? 5 : message.indexOf(0, 5) + 1;
+  return message.toString('utf8', begin, message.indexOf(0, begin));
 }
 
 /** @param {Buffer} bytes of a message */
 function describe(bytes) {
   const kind = String.fromCharCode(bytes[0]);
-  return kind === 'P' ? textOf(bytes) : kind;
+  return kind === 'P' || kind === 'Q' ? textOf(bytes) : kind;
 }
 
 module.exports = { EagerServer };

@@ -221,6 +221,11 @@ class Session {
     }
   }
 
+  /** @param {string} text */
+  #answerTo(text) {
+    return this.#server.statements[text] ?? OWN_STATEMENTS[text] ?? echo;
+  }
+
   /** @param {string} type @param {string} text */
   #execute(type, text) {
     const { values, isBinary } = this.#bound;
@@ -229,10 +234,7 @@ class Session {
       if (type === 'E') this.#texts.push(text);
       return;
     }
-    const { columns, rows, tag } = (this.#server.statements[text] ?? OWN_STATEMENTS[text] ?? echo)(
-      values,
-      isBinary,
-    );
+    const { columns, rows, tag } = this.#answerTo(text)(values, isBinary);
     if (type === 'D') {
       const format = isBinary ? 1 : 0;
       this.#answers.push(columns.length > 0 ? m.rowDescription(columns, format) : m.NO_DATA);
@@ -242,7 +244,7 @@ class Session {
     }
   }
 
-  /** A text by the simple protocol: of each statement its own text is the row. @param {string} text */
+  /** A text by the simple protocol: of several statements each has its own text as the row. @param {string} text */
   #query(text) {
     this.#texts.push(text);
     if (/^copy .* from stdin/i.test(text)) {
@@ -252,6 +254,12 @@ class Session {
     if (/^copy .* to stdout/i.test(text)) {
       const rows = ['one\n', 'two\n'].map((row) => m.message('d', Buffer.from(row)));
       this.#answers.push(m.copyResponse('H'), ...rows, m.COPY_DONE, m.commandComplete('COPY 2'));
+    } else if (text === '') {
+      this.#answers.push(m.EMPTY_QUERY);
+    } else if (!text.includes(';')) {
+      const { columns, rows, tag } = this.#answerTo(text)([], false);
+      if (columns.length > 0) this.#answers.push(m.rowDescription(columns, 0));
+      this.#answers.push(...rows.map((row) => m.dataRow(row)), m.commandComplete(tag));
     } else {
       for (const statement of text.split(';')) {
         this.#answers.push(m.rowDescription([{ name: 'text', oid: m.OID.text }]));

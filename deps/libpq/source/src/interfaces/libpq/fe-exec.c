@@ -1456,9 +1456,18 @@ PQsendQueryInternal(PGconn *conn, const char *query, bool newQuery)
 		return 0;
 	}
 
-	if (conn->pipelineStatus != PQ_PIPELINE_OFF)
+	/*
+	 * The server answers a Query message with a ReadyForQuery, as it does a
+	 * Sync, and in a failed pipeline skips it.  So it stands for itself: there
+	 * must be a Sync, or another Query, between it and what was sent before.
+	 */
+	if (conn->pipelineStatus != PQ_PIPELINE_OFF &&
+		(conn->cmd_queue_tail == NULL ?
+		 conn->pipelineStatus == PQ_PIPELINE_ABORTED :
+		 (conn->cmd_queue_tail->queryclass != PGQUERY_SYNC &&
+		  conn->cmd_queue_tail->queryclass != PGQUERY_SIMPLE)))
 	{
-		libpq_append_conn_error(conn, "%s not allowed in pipeline mode",
+		libpq_append_conn_error(conn, "%s not allowed in pipeline mode before a synchronization point",
 								"PQsendQuery");
 		return 0;
 	}
@@ -1484,10 +1493,11 @@ PQsendQueryInternal(PGconn *conn, const char *query, bool newQuery)
 	entry->query = strdup(query);
 
 	/*
-	 * Give the data a push.  In nonblock mode, don't complain if we're unable
-	 * to send it all; PQgetResult() will do any additional flushing needed.
+	 * Give the data a push (in pipeline mode, only if we're past the size
+	 * threshold).  In nonblock mode, don't complain if we're unable to send
+	 * it all; PQgetResult() will do any additional flushing needed.
 	 */
-	if (pqFlush(conn) < 0)
+	if (pqPipelineFlush(conn) < 0)
 		goto sendFailed;
 
 	/* OK, it's launched! */
@@ -3161,7 +3171,8 @@ PQexitPipelineMode(PGconn *conn)
  * In simple query protocol we must not advance the command queue until the
  * ReadyForQuery message has been received.  This is because in simple mode a
  * command can have multiple queries, and we must process result for all of
- * them before moving on to the next command.
+ * them before moving on to the next command.  In pipeline mode that message
+ * has become a SYNC result.
  *
  * Another consideration is synchronization during error processing in
  * extended query protocol: we refuse to advance the queue past a SYNC queue
@@ -3181,7 +3192,8 @@ pqCommandQueueAdvance(PGconn *conn, bool isReadyForQuery, bool gotSync)
 	 * If processing a query of simple query protocol, we only advance the
 	 * queue when we receive the ReadyForQuery message for it.
 	 */
-	if (conn->cmd_queue_head->queryclass == PGQUERY_SIMPLE && !isReadyForQuery)
+	if (conn->cmd_queue_head->queryclass == PGQUERY_SIMPLE &&
+		!isReadyForQuery && !gotSync)
 		return;
 
 	/*
@@ -3269,7 +3281,8 @@ pqPipelineProcessQueue(PGconn *conn)
 	pqClearAsyncResult(conn);
 
 	if (conn->pipelineStatus == PQ_PIPELINE_ABORTED &&
-		conn->cmd_queue_head->queryclass != PGQUERY_SYNC)
+		conn->cmd_queue_head->queryclass != PGQUERY_SYNC &&
+		conn->cmd_queue_head->queryclass != PGQUERY_SIMPLE)
 	{
 		/*
 		 * In an aborted pipeline we don't get anything from the server for
