@@ -275,7 +275,10 @@ export interface ClientOptions extends LibpqOptions {
   distributed?: boolean | undefined;
   /** Whether statements are prepared. `false` is for poolers that do not support it. Default: true. */
   prepare?: boolean | undefined;
-  /** The use of a text at which it is prepared. Default: 2. */
+  /**
+   * The use of a text at which it is prepared; if it is not 1, four times as many for a text that is one of more than 16
+   * which differ in their literals only. Default: 2.
+   */
   prepareThreshold?: number | undefined;
   /** Maximum number of prepared statements per connection. Default: 256. */
   statementCacheSize?: number | undefined;

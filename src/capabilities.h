@@ -49,8 +49,8 @@ inline constexpr bool kReceivesRows = true;
 inline constexpr bool kReceivesRows = false;
 #endif
 
-// PQsendQuery() in pipeline mode, behind a Sync: only the bundled libpq has the patch for it. The end
-// of its answer is that of a Sync, and each result has a NULL behind it.
+// PQsendQuery() in pipeline mode, behind a Sync: only the bundled libpq has the patch for it. The
+// end of its answer is that of a Sync, and each result has a NULL behind it.
 inline constexpr bool kPipelinesSimple = kReceivesRows;
 
 // Takes rows as soon as they are read: the messages that have arrived, of which the first is a

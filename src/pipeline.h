@@ -210,7 +210,7 @@ class Pipeline final : public SocketWatcher::Owner {
   PipelineCounters counters_;
   ServerClock clock_;
   BusyPoll busy_poll_;
-  bool has_unasked_ = false;  // see IsUnaskedAnswer
+  bool has_unasked_ = false;   // see IsUnaskedAnswer
   bool has_own_sync_ = false;  // what was sent last is a Sync, too
   bool flush_requested_ = false;
   bool want_writable_ = false;

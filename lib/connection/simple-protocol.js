@@ -33,6 +33,8 @@ class SimpleProtocol {
     const { statement, parameters, sharesSync, info, text } = query;
     if (!binding.pipelinesSimple || statement !== undefined || parameters.length > 0) return false;
     if (query.isExtended || query.isStreamed || query.isDescription) return false;
+    // Rules may add results with other columns.
+    if (query.rowMode === 'columns') return false;
     // One that comes again is better off in a Sync group.
     if (sharesSync && info.uses > 1 && !info.isOneOfMany) return false;
     if (!this.#tellsCommits(info) || text.includes(MAY_BE_PARAMETER)) return false;

@@ -191,6 +191,11 @@ class Query extends Work {
       this.shape = shape;
       this.build = undefined;
       if (this.role !== undefined) this.role.onFields(shape.fields);
+    } else if (this.isSimple && this.shape !== shape) {
+      // A rule has added a result of its own; as in `pg`, its rows are behind the others.
+      result.fields = shape.fields.slice();
+      this.shape = shape;
+      this.build = undefined;
     }
     const { rowMode, types, int8 } = this;
     if ((count === 0 && rowMode !== 'columns') || this.error !== undefined) return;

@@ -5,6 +5,7 @@
 
 const assert = require('node:assert/strict');
 const { setTimeout: delay } = require('node:timers/promises');
+const { binding } = require('../../lib/native');
 const m = require('../support/messages');
 const { errorOf } = require('../support/outcomes');
 const { until } = require('../support/outside');
@@ -14,6 +15,7 @@ const {
   assertOwn,
   before,
   behind,
+  describeEcho,
   echo,
   inTime,
   instead,
@@ -156,6 +158,61 @@ describe('A server that sends wrong answers', () => {
         script.server.reply = (sane, { last }) => (last === 'Q' ? change(sane) : sane);
         const error = await errorOf(inTime('the text', client.query(TEXT)));
         assert.equal(error.outcome, 'unknown', String(error));
+      });
+    }
+  });
+
+  describe('to one statement by the simple protocol, among other queries', () => {
+    const TEXT = 'select something';
+    const COLUMNS = [{ name: 'v', oid: m.OID.text }];
+    const OWN = { columns: COLUMNS, rows: [['own']], tag: 'SELECT 1' };
+    const MORE = [m.rowDescription(COLUMNS), m.dataRow(['more'])];
+
+    for (const [what, change, told] of [
+      ['what it should', (sane) => sane, 'own'],
+      ['rows that a rule adds', before('C', MORE), 'own more'],
+      ['a second CommandComplete', behind('C', COMPLETE), 'unknown'],
+      ['no CommandComplete', without('C'), 'unknown'],
+      ['no ReadyForQuery', without('Z'), 'unknown'],
+      ['ReadyForQuery twice', behind('Z', m.ready()), undefined],
+      ['ReadyForQuery alone', (sane) => sane.slice(-1), 'unknown'],
+      ['ReadyForQuery among the rows', before('D', m.ready()), 'unknown'],
+      ['rows and CommandComplete behind an error', instead('T', FAILURE), 'not-run'],
+      ['an error behind CommandComplete', behind('C', FAILURE), 'not-run'],
+      ['an error behind rows', instead('C', FAILURE), 'not-run'],
+      ['something unknown', before('D', UNKNOWN), 'unknown'],
+      ['a row of another width', instead('D', OTHER_ROW), 'unknown'],
+      ['a row without columns', without('T'), 'unknown'],
+      ['CopyInResponse', before('T', m.copyResponse('G')), 'unknown'],
+      ['CopyOutResponse', before('T', m.copyResponse('H')), 'unknown'],
+      ['CopyBothResponse', before('T', m.copyResponse('W')), 'unknown'],
+      ['the answer to a Parse and a Bind', before('T', [m.PARSE_COMPLETE, m.BIND_COMPLETE]), 'own'],
+    ]) {
+      it(`does no harm with ${what}`, async function onlyIfThere() {
+        if (!binding.pipelinesSimple) this.skip();
+        const client = await script.connect({ prepare: false, distributed: false });
+        client.on('error', () => {});
+        script.server.statements[TEXT] = () => OWN;
+        const turns = [];
+        script.server.reply = (sane, { last, texts }) => {
+          turns.push(last);
+          return texts[0] === TEXT && last === 'Q' ? change(sane) : sane;
+        };
+        const [first, own, ...others] = await allInTime([
+          echo(client, 1),
+          client.query(TEXT),
+          echo(client, 2),
+          echo(client, 3),
+        ]);
+        assertOwn(first.value, 1);
+        const { value, reason } = own;
+        const said = reason?.outcome ?? value.rows.map(({ v }) => v).join(' ');
+        if (told !== undefined) assert.equal(said, told, String(reason));
+        assert.ok(turns.includes('Q'));
+        for (const [i, outcome] of others.entries()) {
+          const word = describeEcho(outcome, i + 2);
+          if (told === 'own' || told === 'not-run') assert.equal(word, 'own');
+        }
       });
     }
   });

@@ -71,7 +71,8 @@ describe('npm test', () => {
           [MOCHA, '--no-config', '--require', './setup.js', ...args, '*.test.js'],
           { cwd: folder, encoding: 'utf8' },
         );
-        assert.match(stdout, /2 passing[^]*2 failing/);
+        // On a machine that is busy mocha may report one of them twice, the second time for its late end.
+        assert.match(stdout, /2 passing[^]*[2-4] failing/);
         assert.equal(stdout.match(/Error: forgotten/g)?.length, 2, stdout);
         assert.notEqual(status, 0);
       } finally {

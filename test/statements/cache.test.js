@@ -144,8 +144,43 @@ describe('StatementRegistry', () => {
     const made = registry.find('select 1').epoch;
     registry.renew(registry.find('select 1'));
     assert.notEqual(registry.find('select 1').epoch, made);
-    for (let i = 0; i < 5000; ++i) registry.find(`select ${i} as n`);
+    for (let i = 0; i < 10000; ++i) registry.find(`select ${i} as n`);
     assert.notEqual(registry.find('select 1').epoch, made);
+  });
+
+  it('knows what a statement costs from others that differ in their literals only', () => {
+    const registry = new StatementRegistry();
+    registry.find("select 'a' as a, 1 as b").observe(8);
+    assert.equal(registry.find("select 'bc' as a, 23 as b").averageMillis, 8);
+    assert.equal(registry.find('select $1 as a, 23 as b').averageMillis, -1);
+  });
+
+  it('wants more uses of a text that is one of many, if they are not each to be prepared', () => {
+    const registry = new StatementRegistry();
+    const usesOf = (text, threshold) => {
+      const info = registry.find(text);
+      for (info.uses = 1; !info.isUsedEnough(threshold); ++info.uses);
+      return info.uses;
+    };
+    assert.equal(usesOf('select 1 as n', 2), 2);
+    for (let n = 2; n < 17; ++n) assert.equal(usesOf(`select ${n} as n`, 2), 2);
+    assert.equal(usesOf('select 17 as n', 2), 8);
+    assert.equal(usesOf('select 1 as n', 2), 8);
+    assert.equal(usesOf('select 1 as n', 3), 12);
+    assert.equal(usesOf('select 1 as n', 1), 1);
+    assert.equal(usesOf('select $1 as n', 2), 2);
+  });
+
+  it('finds what is used again and again, however many others come between', () => {
+    const registry = new StatementRegistry();
+    registry.find('select 1 as kept').uses = 5;
+    for (let i = 0; i < 50000; ++i) {
+      registry.find(`select ${i} as n`);
+      if (i % 3000 === 0) assert.equal(registry.find('select 1 as kept').uses, 5);
+    }
+    registry.find('select 1 as not_kept').uses = 5;
+    for (let i = 0; i < 50000; ++i) registry.find(`select ${i} as n`);
+    assert.equal(registry.find('select 1 as not_kept').uses, 0);
   });
 
   /** How many of the texts are still known: a new info has no uses. */

@@ -35,6 +35,7 @@ function countWords(text) {
 describe('A text without its literals', () => {
   for (const [one, other] of [
     ["select a from t where b = 'x' and c = 5", "select a from t where b = 'it''s 7' and c = 123"],
+    ['select "id" from "t" where "id" = 5 - -6', 'select "id" from "t" where "id" = 77 - -8'],
     ['insert into t (a) values (1, 2.5)', 'insert into t (a) values (345, 0.125)'],
     ['update t set a1 = \'é\' where "b 2" = 7', 'update t set a1 = \'--\' where "b 2" = 8'],
     [
@@ -53,6 +54,7 @@ describe('A text without its literals', () => {
 
   for (const [one, other] of [
     ['select a1 from t', 'select a2 from t'],
+    ['select "a" from "t" where "b" = 5', 'select "b" from "t" where "b" = 5'],
     ['select $1', 'select $2'],
     ['select "a 1" from t where b = 1', 'select "a 2" from t where b = 1'],
     ["select a from t where b = 'x'", 'select a from t where b = 5'],
@@ -102,6 +104,10 @@ describe('A text without its literals', () => {
         'a1',
         't.b2',
         '"c 3"',
+        '"id"',
+        '"now"',
+        'x-1',
+        '5-',
         '"it\'s"',
         '""',
       ],
