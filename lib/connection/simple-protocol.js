@@ -9,18 +9,23 @@ const { binding } = require('../native');
 /** What may follow a statement in its text. */
 const END = /^[; \t\n\r\f\v]*$/;
 
+const EXECUTE = 'EXECUTE';
+
 /** Without a value for it the simple protocol has another error, and another code, than all else. */
 const MAY_BE_PARAMETER = '$';
 
 class SimpleProtocol {
+  #statements;
   #locality;
   #ask;
 
   /**
+   * @param {import('./prepared-statements').PreparedStatements} statements
    * @param {import('./locality').Locality} locality
    * @param {() => void} ask whether the database is one server, in the background
    */
-  constructor(locality, ask) {
+  constructor(statements, locality, ask) {
+    this.#statements = statements;
     this.#locality = locality;
     this.#ask = ask;
   }
@@ -33,8 +38,8 @@ class SimpleProtocol {
     const { statement, parameters, sharesSync, info, text } = query;
     if (!binding.pipelinesSimple || statement !== undefined || parameters.length > 0) return false;
     if (query.isExtended || query.isStreamed || query.isDescription) return false;
-    // Rules may add results with other columns.
-    if (query.rowMode === 'columns') return false;
+    // There may be more than one result, where rules of a table add some.
+    if (query.rowMode === 'columns' || info.class.keyword === EXECUTE) return false;
     // One that comes again is better off in a Sync group.
     if (sharesSync && info.uses > 1 && !info.isOneOfMany) return false;
     if (!this.#tellsCommits(info) || text.includes(MAY_BE_PARAMETER)) return false;
@@ -44,11 +49,12 @@ class SimpleProtocol {
 
   /**
    * A statement is complete when it is committed: its error may be that of the commit, which proves less where other
-   * servers commit, too (distribution.js). What commits, or only begins, has no other errors.
+   * servers commit, too (distribution.js). What commits, or only begins, has no other errors, and in a transaction there is
+   * no commit.
    * @param {import('../statements').StatementInfo} info
    */
   #tellsCommits(info) {
-    if (info.class.kind === 'transaction') return true;
+    if (info.class.kind === 'transaction' || this.#statements.mayBeInTransaction) return true;
     const { kind, isFresh } = this.#locality;
     // A single text is not worth the question.
     if (!isFresh && info.isOneOfMany) this.#ask();

@@ -184,6 +184,8 @@ class Query extends Work {
    * @param {boolean} hasNulls
    */
   addRows(shape, cells, chunk, cell, count, hasNulls) {
+    // As behind an extended query: whether it is one or not depends on how often it was used.
+    if (this.isSimple && this.info.returnsNothing) return;
     let { result } = this;
     if (result === undefined) {
       result = this.result = newResult(this.rowMode);
@@ -192,7 +194,7 @@ class Query extends Work {
       this.build = undefined;
       if (this.role !== undefined) this.role.onFields(shape.fields);
     } else if (this.isSimple && this.shape !== shape) {
-      // A rule has added a result of its own; as in `pg`, its rows are behind the others.
+      // Another result of the same statement; as in `pg`, its rows are behind the others.
       result.fields = shape.fields.slice();
       this.shape = shape;
       this.build = undefined;

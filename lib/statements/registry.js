@@ -129,6 +129,11 @@ class StatementInfo {
     return this.#traits.hasOpenColumns;
   }
 
+  /** Whether it writes rows and returns none. */
+  get returnsNothing() {
+    return this.#traits.returnsNothing;
+  }
+
   /** @param {string | null} command first word of its command tag */
   learnEffect(command) {
     this.#traits.learnEffect(command);

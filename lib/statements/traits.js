@@ -12,6 +12,7 @@ const {
   mentions,
   writesKnownRelationsOnly,
 } = require('./known-functions');
+const { Scanner } = require('./scanner');
 const { PLANNED, findSchemaChange, hasOpenColumns } = require('./schema-change');
 const { readStatements } = require('./split');
 const { isTransactional } = require('./transactional');
@@ -38,6 +39,10 @@ const MAKES_TABLE = /\binto\b/i;
 
 /** What begins a statement that, if it succeeds, has changed rows, or nothing. */
 const MUST_WRITE = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+/** What is behind it are the rows that a write returns. It is a reserved word. */
+const RETURNING = 'RETURNING';
+const MAY_RETURN = /returning/i;
 
 /** A name as U&"…" may be any of them. */
 const ASKS_SEQUENCES = new RegExp([...LAST_VALUE_FUNCTIONS, 'u&"'].join('|'), 'i');
@@ -67,6 +72,8 @@ class Traits {
   count = 0;
   /** @type {boolean | undefined} */
   #hasOpenColumns = undefined;
+  /** @type {boolean | undefined} */
+  #returnsNothing = undefined;
   /** @type {Effect} */
   #effect = 'unknown';
   /** First word of its command tag, once it has succeeded. @type {string | null} */
@@ -136,6 +143,12 @@ class Traits {
   get hasOpenColumns() {
     this.#hasOpenColumns ??= hasOpenColumns(this.text);
     return this.#hasOpenColumns;
+  }
+
+  /** Whether it writes rows and returns none. The simple protocol shows those that rules of its table add. */
+  get returnsNothing() {
+    this.#returnsNothing ??= MUST_WRITE.has(this.class.keyword) && !mayReturn(this.text);
+    return this.#returnsNothing;
   }
 
   /** @param {number} millis that it has cost the server */
@@ -255,6 +268,16 @@ class Traits {
       writesKnownRelationsOnly(text, names) &&
       isSameInEachSession(text, names, true);
   }
+}
+
+/** @param {string} text */
+function mayReturn(text) {
+  if (!MAY_RETURN.test(text)) return false;
+  const scanner = new Scanner(text);
+  for (let token = scanner.next(); token !== ''; token = scanner.next()) {
+    if (token === RETURNING) return true;
+  }
+  return scanner.isDoubtful;
 }
 
 module.exports = { Traits };

@@ -54,12 +54,6 @@ const TEXTS = [
   'insert into made (n) values (3) returning n, t',
   'update made set t = 1 where n < 3',
   'delete from made where n = 1 returning *',
-  'create rule also as on insert to made do also select new.n as added, 5 as five',
-  'insert into made values (7), (8)',
-  'create rule also_empty as on insert to made do also select 1 as none where false',
-  'insert into made values (9)',
-  'create rule instead as on update to made do instead select 7 as instead',
-  'update made set t = 5',
   'select * from made order by n',
   'begin',
   'savepoint a',
@@ -177,6 +171,14 @@ describe('The simple protocol in the pipeline', function () {
       });
     }
 
+    it('is used in a transaction, whatever the database is', async () => {
+      const pool = poolOf({ distributed: undefined });
+      await pool.query('select 1');
+      const transact = (i) => pool.transaction((tx) => tx.query(`select ${i} as n`));
+      assert.ok(await isSimple(() => transact(1)));
+      assert.equal(await isSimple(() => pool.query('select 2 as n')), false);
+    });
+
     it('waits for the answer whether the database is one server, which many texts of one kind ask for', async () => {
       const pool = poolOf({ distributed: undefined });
       assert.equal(await isSimple(() => pool.query('select 0 as n')), false);
@@ -200,6 +202,36 @@ describe('The simple protocol in the pipeline', function () {
         await observer.ask('drop extension postgres_fdw');
       }
     });
+  });
+
+  it('brings nothing of what rules add, as extended queries, however often a text was used', async () => {
+    const client = await newClient(LOCAL);
+    await client.query(`create temp table ruled (n int);
+      create rule a1 as on insert to ruled do also select 'a' as p, 'b' as q;
+      create rule a2 as on insert to ruled do also select 1 as one from generate_series(1, 300);
+      create rule a3 as on insert to ruled do also select 'c' as p, 'd' as q;
+      create rule i1 as on update to ruled do instead select 7 as instead`);
+    await client.query('prepare p1 as insert into ruled values (1)');
+    for (const rowMode of [undefined, 'array', 'columns']) {
+      for (const text of [
+        'insert into ruled values (1)',
+        "insert into ruled select length('returning')",
+        'update ruled set n = 5',
+        'execute p1',
+      ]) {
+        const told = [];
+        for (let use = 0; use < 4; ++use) {
+          const [result, neighbour] = await Promise.all([
+            client.query({ text, rowMode }),
+            client.query(`select 'of another' as other, ${use} as n`),
+          ]);
+          told.push([result.command, result.rowCount, result.fields, result.rows, result.columns]);
+          assert.deepEqual(neighbour.rows, [{ other: 'of another', n: use }]);
+        }
+        for (const each of told) assert.deepEqual(each, told[3], text);
+        assert.deepEqual(told[3][2], []);
+      }
+    }
   });
 
   it('tells of an error at the commit that nothing was kept, and nothing was', async () => {
