@@ -49,6 +49,8 @@ let settingsOf;
 let eventsOf;
 /** @type {(client: Client) => import('../rows').TypeSource} the parsers of its results */
 let typesOf;
+/** @type {import('./events').Asked} */
+let asked;
 
 class Client extends Streamable {
   /** @type {Connection} or what a pool has made in its place */
@@ -72,6 +74,10 @@ class Client extends Streamable {
     settingsOf = (client) => client.#settings;
     eventsOf = (client) => client.#events;
     typesOf = (client) => client.#defaults.types;
+    asked = {
+      isIdle: (client) => client.#connection.inFlight === 0 && !client.#lifetime.hasEnded,
+      shownBy: (face) => face.#pgConnection,
+    };
   }
 
   /**
@@ -86,14 +92,11 @@ class Client extends Streamable {
     this.#settings = this.#lifetime.settings;
     this.#defaults = this.#settings;
     const registry = pool?.registry ?? new StatementRegistry(new Catalog(this.#settings));
-    const isIdle = () => this.#connection.inFlight === 0 && !this.#lifetime.hasEnded;
-    const shownBy = (/** @type {Client} */ face) => face.#pgConnection;
-    const events = new ClientEvents(this, pool, isIdle, shownBy);
+    const events = new ClientEvents(this, pool, asked);
     this.#events = events;
     const leased = pool?.makeConnection?.(events);
     if (leased !== undefined) this.#lifetime.skipConnect();
     this.#connection = leased ?? new Connection(this.#settings, registry, events);
-    const isWrapped = () => this.query !== plainQuery;
     this.#transactions = new TransactionGate(this, this.#connection, registry, isWrapped);
   }
 
@@ -145,20 +148,21 @@ class Client extends Streamable {
 
   async #open() {
     // Those of a pool are what others share.
-    if (this.#lifetime.isOfPool) await this.#connection.connect();
-    else await connectOrJoin(this.#connection, this.#settings, this.#events, this.#move);
+    if (this.#lifetime.isOfPool) {
+      await this.#connection.connect();
+      return;
+    }
+    await connectOrJoin(this.#connection, this.#settings, this.#events, {
+      onJoined: (/** @type {any} */ place) => {
+        this.#connection = place;
+        this.#transactions.connection = place;
+        this.#transactions.registry = place.registry;
+      },
+      onLeft: (left) => {
+        this.#lifetime.left = left;
+      },
+    });
   }
-
-  #move = {
-    onJoined: (/** @type {any} */ place) => {
-      this.#connection = place;
-      this.#transactions.connection = place;
-      this.#transactions.registry = place.registry;
-    },
-    onLeft: (/** @type {Promise<void>} */ left) => {
-      this.#lifetime.left = left;
-    },
-  };
 
   /**
    * @param {string | Record<string, any>} text or { text, values, name, rowMode, types, prepare }
@@ -167,15 +171,15 @@ class Client extends Streamable {
    * @returns {Promise<any> | undefined} nothing with a callback
    */
   query(text, values, third) {
-    const isWrapped = this.query !== plainQuery;
+    const hasWrapper = isWrapped(this);
     if (isSubmittable(text)) {
-      if (isWrapped) showQuery(this, text);
+      if (hasWrapper) showQuery(this, text);
       return this.#serve(text, values, third);
     }
-    const handed = isWrapped ? findHanded(text, this) : undefined;
+    const handed = hasWrapper ? findHanded(text, this) : undefined;
     if (handed !== undefined) return handed.take(text, values, third);
     const query = readQuery(this.#names.fillIn(text), values, third, this.#defaults);
-    if (isWrapped) showQuery(this, query);
+    if (hasWrapper) showQuery(this, query);
     const isEarly = beginsEarly(query, this.#connection);
     this.#begin(query, this.#refuse(query));
     if (isEarly && !query.isSettled) {
@@ -188,7 +192,7 @@ class Client extends Streamable {
 
   async #fetchTypes() {
     try {
-      await this.#settings.fetchedTypes?.fetchOnce(this.#ask);
+      await this.#settings.fetchedTypes?.fetchOnce((text) => this.#ask(text));
     } catch (error) {
       this.#connection.destroy();
       throw error;
@@ -196,12 +200,15 @@ class Client extends Streamable {
   }
 
   /** For the driver's own queries: not subject to the transaction gate. @param {string} text */
-  #ask = (text) => this.#connection.ask(text);
+  #ask(text) {
+    return this.#connection.ask(text);
+  }
 
   /** @param {Query | Batch} work */
   #complete(work) {
     const { fetchedTypes } = this.#settings;
-    if (fetchedTypes !== undefined) work.promise = fetchedTypes.complete(work, this.#ask);
+    if (fetchedTypes === undefined) return;
+    work.promise = fetchedTypes.complete(work, (text) => this.#ask(text));
   }
 
   /** @param {[submittable: any, values: any, third?: any]} given to query() */
@@ -209,7 +216,7 @@ class Client extends Streamable {
     return serveSubmittable(given, {
       defaults: this.#defaults,
       begin: (query) => this.#begin(query, this.#refuse(query)),
-      abort: this.#abort,
+      abort: (query, reason) => this.#abort(query, reason),
       end: () => this.end(),
       statements: this.connection.parsedStatements,
     });
@@ -277,7 +284,7 @@ class Client extends Streamable {
    */
   cursor(text, values, options) {
     const query = readStreamed(text, values, options, this.#defaults);
-    const cursor = new Cursor(query, this.#abort);
+    const cursor = new Cursor(query, (one, reason) => this.#abort(one, reason));
     this.#submit(query);
     return cursor;
   }
@@ -285,7 +292,8 @@ class Client extends Streamable {
   /** @override */
   [SENDER]() {
     const submit = this.#submit.bind(this);
-    return { defaults: this.#defaults, submit, ask: submit, abort: this.#abort, isOrdered: true };
+    const abort = this.#abort.bind(this);
+    return { defaults: this.#defaults, submit, ask: submit, abort, isOrdered: true };
   }
 
   /** @param {Query} query */
@@ -297,12 +305,10 @@ class Client extends Streamable {
     });
   }
 
-  #abort = (
-    /** @type {Query} */ query,
-    /** @type {import('../base').QueryAbortedError} */ reason,
-  ) => {
+  /** @param {Query} query @param {import('../base').QueryAbortedError} reason */
+  #abort(query, reason) {
     if (!query.isSettled) this.#connection.abort(query, reason);
-  };
+  }
 
   /**
    * Asks the server to cancel what it runs for this client. Whatever that is, its promise rejects
@@ -382,6 +388,11 @@ class Client extends Streamable {
 
 /** The driver's own method: any other in its place is a wrapper. */
 const plainQuery = Client.prototype.query;
+
+/** @param {Client} client */
+function isWrapped(client) {
+  return client.query !== plainQuery;
+}
 
 defineClientProperties(Client.prototype, connectionOf, settingsOf);
 

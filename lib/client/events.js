@@ -8,6 +8,12 @@ const { callApart, messageLength, nameFields } = require('../base');
 /**
  * @typedef {import('./client').Client} Client
  *
+ * What is asked of a client: functions that all clients have in common, since one is made for each checkout of a lease.
+ * @typedef {object} Asked
+ * @property {(client: Client) => boolean} isIdle whether nothing is in flight
+ * @property {(face: Client) => InstanceType<typeof import('../pg').PgConnection> | undefined} shownBy its `connection`, if it was
+ *   ever asked for
+ *
  * What the clients of one pool have in common; it is under POOL in their config.
  * @typedef {object} PoolSide
  * @property {import('../options').Settings} settings
@@ -36,23 +42,19 @@ class ClientEvents {
   face;
   #client;
   #pool;
-  #isIdle;
-  #shownBy;
+  #asked;
   #drainPending = false;
 
   /**
    * @param {Client} client
    * @param {PoolSide | undefined} pool is told first
-   * @param {() => boolean} isIdle whether nothing is in flight
-   * @param {(face: Client) => InstanceType<typeof import('../pg').PgConnection> | undefined} shownBy its `connection`, if it was
-   *   ever asked for
+   * @param {Asked} asked
    */
-  constructor(client, pool, isIdle, shownBy) {
+  constructor(client, pool, asked) {
     this.face = client;
     this.#client = client;
     this.#pool = pool;
-    this.#isIdle = isIdle;
-    this.#shownBy = shownBy;
+    this.#asked = asked;
   }
 
   /**
@@ -63,12 +65,16 @@ class ClientEvents {
    */
   #emitSoon(event, argument) {
     const { face } = this;
-    const shown = this.#shownBy(face);
+    const shown = this.#asked.shownBy(face);
     process.nextTick(() => {
       if (shown !== undefined) callApart(() => shown.tell(event, argument));
       // Without a listener an error would end the process; the queries have been rejected already.
       if (event !== 'error' || face.listenerCount('error') > 0) face.emit(event, argument);
     });
+  }
+
+  get #isIdle() {
+    return this.#asked.isIdle(this.#client);
   }
 
   /** The lease that was pinned to the connection has ended. */
@@ -85,13 +91,13 @@ class ClientEvents {
     this.#pool?.onSettled?.();
     // Whoever has sent this may have released the connection by then, and somebody else may have it.
     const { face } = this;
-    const shown = this.#shownBy(face);
+    const shown = this.#asked.shownBy(face);
     if (shown?.isWatched) process.nextTick(() => shown.tellReady());
-    if (this.#drainPending || !this.#isIdle() || face.listenerCount('drain') === 0) return;
+    if (this.#drainPending || !this.#isIdle || face.listenerCount('drain') === 0) return;
     this.#drainPending = true;
     setImmediate(() => {
       this.#drainPending = false;
-      if (this.#isIdle()) face.emit('drain');
+      if (this.#isIdle) face.emit('drain');
     });
   }
 

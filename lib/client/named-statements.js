@@ -6,8 +6,8 @@
 const { ParameterError } = require('../base');
 
 class NamedStatements {
-  /** @type {Map<string, string>} */
-  #texts = new Map();
+  /** Most clients have none. @type {Map<string, string> | undefined} */
+  #texts = undefined;
 
   /**
    * @param {any} config as query() takes it; it may have a name and no text
@@ -17,7 +17,7 @@ class NamedStatements {
     if (typeof config !== 'object' || config === null || config.text) return config;
     const { name, text } = config;
     if (typeof name !== 'string' || name === '') return config;
-    const known = this.#texts.get(name);
+    const known = this.#texts?.get(name);
     if (known === undefined && typeof text === 'string') return config;
     return { ...config, text: known ?? '' };
   }
@@ -25,7 +25,7 @@ class NamedStatements {
   /** @param {any} config that has a name of its own on each connection */
   note(config) {
     if (typeof config?.name !== 'string' || !config.text || typeof config.text !== 'string') return;
-    this.#texts.set(config.name, config.text);
+    this.#set(config.name, config.text);
   }
 
   /**
@@ -36,21 +36,27 @@ class NamedStatements {
     const { name, text } = query;
     // Whoever gives the name a text later is to get that one.
     if (name === undefined || text === '') return undefined;
-    const known = this.#texts.get(name);
+    const known = this.#texts?.get(name);
     if (known === text) return undefined;
     if (known !== undefined) {
       return new ParameterError(
         `Prepared statements must be unique - '${name}' was used for a different statement`,
       );
     }
-    this.#texts.set(name, text);
+    this.#set(name, text);
     // If the Parse fails, the name is free again. Of a text that is never prepared nobody knows
     // whether its Parse has failed.
     query.onceSettled(() => {
       const { parseFailed, hasFailed, info } = query;
-      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#texts.delete(name);
+      if (parseFailed || (hasFailed && info.isNeverPrepared)) this.#texts?.delete(name);
     });
     return undefined;
+  }
+
+  /** @param {string} name @param {string} text */
+  #set(name, text) {
+    this.#texts ??= new Map();
+    this.#texts.set(name, text);
   }
 }
 

@@ -46,13 +46,10 @@ class Checkouts {
   /** @param {ReturnType<typeof watchLoan> | undefined} watch */
   async #connect(watch) {
     if (this.#leases.isPossible) {
-      const { client, release } = this.#leases.open();
-      return this.#lend(client, watch, release);
+      return this.#lend(this.#leases.open(), watch);
     }
     const member = await this.#dispatcher.borrow();
-    return this.#lend(member.client, watch, (isBroken) => {
-      this.#dispatcher.lender.takeBack(member, isBroken);
-    });
+    return this.#lend(member.client, watch, member);
   }
 
   /**
@@ -82,15 +79,16 @@ class Checkouts {
   /**
    * @param {Client} client
    * @param {ReturnType<typeof watchLoan> | undefined} watch
-   * @param {(isBroken: boolean) => void} takeBack
+   * @param {import('./member').Member} [member] undefined: it is a lease
    */
-  #lend(client, watch, takeBack) {
+  #lend(client, watch, member) {
     watch?.start();
     transactionsOf(client).open();
     const lent = lend(client, (error) => {
       watch?.stop();
       this.#events.onReleased(client, error);
-      takeBack(Boolean(error));
+      if (member === undefined) this.#leases.release(client, Boolean(error));
+      else this.#dispatcher.lender.takeBack(member, Boolean(error));
     });
     this.#events.onAcquired(client);
     return lent;

@@ -4,7 +4,7 @@
 // what may float; who may be pinned, lender.js decides. Owned by pool.js.
 
 const { afterDelivery, copyError } = require('../base');
-const { Client, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
+const { Client, connectionOf, markHanded, plainQuery, POOL, transactionsOf } = require('../client');
 const { binding, ticks } = require('../native');
 const { DISCARD_ALL } = require('../options');
 const { OWN_DEFAULTS, Query } = require('../query');
@@ -27,6 +27,8 @@ class Leases {
   /** Those of them that have a connection. */
   pinnedCount = 0;
   #settings;
+  /** Of the clients that have a lease. */
+  #config;
   #dispatcher;
   #admission;
   #shared;
@@ -53,6 +55,14 @@ class Leases {
     this.#admission = admission;
     this.#lender = dispatcher.lender;
     this.#stalled = new StalledReads(dispatcher, this);
+    this.#config = {
+      [POOL]: {
+        settings,
+        registry,
+        makeConnection: (/** @type {import('../client').ClientEvents} */ events) =>
+          new LeaseConnection(this, events),
+      },
+    };
     /** What asks the catalog. */
     this.#shared = {
       state: 'ready',
@@ -79,25 +89,11 @@ class Leases {
     return this.#admission.refuse() === undefined;
   }
 
-  /** @returns {{ client: Client, release: (isBroken: boolean) => void }} */
+  /** @returns {Client} */
   open() {
-    /** @type {LeaseConnection | undefined} */
-    let lease;
-    const client = new Client({
-      [POOL]: {
-        settings: this.#settings,
-        registry: this.registry,
-        makeConnection: (/** @type {import('../client').ClientEvents} */ events) =>
-          (lease = new LeaseConnection(this, events)),
-      },
-    });
-    const opened = /** @type {LeaseConnection} */ (/** @type {unknown} */ (lease));
-    this.add(opened);
-    const release = (/** @type {boolean} */ isBroken) => {
-      transactionsOf(client).close();
-      this.#release(opened, isBroken);
-    };
-    return { client, release };
+    const client = new Client(this.#config);
+    this.add(leaseOf(client));
+    return client;
   }
 
   /** @param {LeaseConnection} lease */
@@ -116,8 +112,10 @@ class Leases {
     this.#lender.leave(lease);
   }
 
-  /** @param {LeaseConnection} lease @param {boolean} isBroken */
-  #release(lease, isBroken) {
+  /** @param {Client} client of open() @param {boolean} isBroken */
+  release(client, isBroken) {
+    transactionsOf(client).close();
+    const lease = leaseOf(client);
     lease.release(isBroken);
     if (lease.isWaiting) this.#endLater(lease);
     else this.remove(lease);
@@ -308,6 +306,11 @@ class Leases {
   copy(error) {
     return Object.assign(copyError(error), { outcome: 'not-run' });
   }
+}
+
+/** @param {Client} client @returns {LeaseConnection} */
+function leaseOf(client) {
+  return /** @type {any} */ (connectionOf(client));
 }
 
 module.exports = { Leases };

@@ -49,7 +49,7 @@ class TransactionGate {
    * @param {Speaker} client
    * @param {Connection} connection
    * @param {StatementRegistry} registry
-   * @param {() => boolean} isWrapped whether query() of the client was wrapped
+   * @param {(client: any) => boolean} isWrapped whether query() of the client was wrapped
    */
   constructor(client, connection, registry, isWrapped) {
     this.#client = client;
@@ -82,7 +82,7 @@ class TransactionGate {
    * @returns {T} the arguments to pass to speak()
    */
   freeCallbacks(given) {
-    if (!this.#isWrapped()) return given;
+    if (!this.#isWrapped(this.#client)) return given;
     const free = (/** @type {unknown} */ argument) =>
       typeof argument === 'function' ? AsyncResource.bind(/** @type {any} */ (argument)) : argument;
     return /** @type {any} */ (given.map(free));
@@ -94,7 +94,7 @@ class TransactionGate {
    * @param {(client: Speaker) => T} statement
    */
   speak(scope, statement) {
-    if (this.#isWrapped()) {
+    if (this.#isWrapped(this.#client)) {
       handed ??= new AsyncLocalStorage();
       return handed.run(scope, () => statement(this.#client));
     }
