@@ -71,9 +71,11 @@ class CommandWriter {
       this.#sendSimple(query);
       return;
     }
+    const isInTransaction = this.#connection.session.isInTransaction;
     this.#begin(query);
     ticks.begin(query.size);
-    query.isSimple = this.#simple.maySend(query);
+    query.isSimple = this.#simple.maySend(query, isInTransaction);
+    query.commitsAlone = query.isSimple && !isInTransaction;
     try {
       this.#write(query);
     } catch (error) {
@@ -110,6 +112,7 @@ class CommandWriter {
       for (const query of members) {
         culprit = query;
         query.isSimple = false;
+        query.commitsAlone = false;
         this.#write(query);
       }
     } catch (error) {

@@ -66,6 +66,7 @@ class Outbox {
     const resume = () => this.sendHeld();
     this.#candidates = new SyncCandidates(connection, settings, catalog, askSoon);
     this.syncs = new SyncWriter(connection.id);
+    this.simple = new SimpleProtocol(catalog.locality, askSoon);
     this.asides = new Asides(connection, this.syncs);
     this.#guard = new ReadGuard(connection, this.asides);
     this.#fences = new Fences(connection, this.asides, catalog.locality, this.turns, resume);
@@ -78,7 +79,6 @@ class Outbox {
       registry,
       resume,
     );
-    this.simple = new SimpleProtocol(this.statements, catalog.locality, askSoon);
     this.formats = new SessionFormats(
       connection,
       this.statements.cache,

@@ -87,11 +87,6 @@ class PreparedStatements {
     return this.#keeping.isInFlight;
   }
 
-  /** Whether a transaction may be open for what is sent now, or about to be. */
-  get mayBeInTransaction() {
-    return this.#watch.mayBeInTransaction;
-  }
-
   /**
    * @param {Query} query
    * @returns {Statement | undefined} the statement that it executes. The query is a user of it

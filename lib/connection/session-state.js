@@ -45,6 +45,11 @@ class SessionState {
     return this.#transactionStatus;
   }
 
+  /** Whether it is known that a transaction is open, and has not failed. */
+  get isInTransaction() {
+    return this.#transactionStatus === IN_TRANSACTION;
+  }
+
   /** Whether it is known that the transaction has failed: the server executes nothing but its end. */
   get hasFailedTransaction() {
     return this.#transactionStatus === FAILED_TRANSACTION;

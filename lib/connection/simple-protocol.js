@@ -15,17 +15,14 @@ const EXECUTE = 'EXECUTE';
 const MAY_BE_PARAMETER = '$';
 
 class SimpleProtocol {
-  #statements;
   #locality;
   #ask;
 
   /**
-   * @param {import('./prepared-statements').PreparedStatements} statements
    * @param {import('./locality').Locality} locality
    * @param {() => void} ask whether the database is one server, in the background
    */
-  constructor(statements, locality, ask) {
-    this.#statements = statements;
+  constructor(locality, ask) {
     this.#locality = locality;
     this.#ask = ask;
   }
@@ -33,8 +30,9 @@ class SimpleProtocol {
   /**
    * Only a text that has one statement for sure: the server runs all that it finds.
    * @param {import('../query').Query} query which has a Sync of its own, or may have
+   * @param {boolean} isInTransaction whether one is open for sure
    */
-  maySend(query) {
+  maySend(query, isInTransaction) {
     const { statement, parameters, sharesSync, info, text } = query;
     if (!binding.pipelinesSimple || statement !== undefined || parameters.length > 0) return false;
     if (query.isExtended || query.isStreamed || query.isDescription) return false;
@@ -42,19 +40,19 @@ class SimpleProtocol {
     if (query.rowMode === 'columns' || info.class.keyword === EXECUTE) return false;
     // One that comes again is better off in a Sync group.
     if (sharesSync && info.uses > 1 && !info.isOneOfMany) return false;
-    if (!this.#tellsCommits(info) || text.includes(MAY_BE_PARAMETER)) return false;
+    if (!isInTransaction && !this.#tellsCommits(info)) return false;
+    if (text.includes(MAY_BE_PARAMETER)) return false;
     const end = text.indexOf(';');
     return end < 0 || END.test(text.slice(end));
   }
 
   /**
    * A statement is complete when it is committed: its error may be that of the commit, which proves less where other
-   * servers commit, too (distribution.js). What commits, or only begins, has no other errors, and in a transaction there is
-   * no commit.
+   * servers commit, too (distribution.js). What commits, or only begins, has no other errors.
    * @param {import('../statements').StatementInfo} info
    */
   #tellsCommits(info) {
-    if (info.class.kind === 'transaction' || this.#statements.mayBeInTransaction) return true;
+    if (info.class.kind === 'transaction') return true;
     const { kind, isFresh } = this.#locality;
     // A single text is not worth the question.
     if (!isFresh && info.isOneOfMany) this.#ask();

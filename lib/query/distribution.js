@@ -68,9 +68,8 @@ function first(keyword) {
 }
 
 /** Whether the error may be that of its commit, at which other servers commit one by one. @param {Query} query */
-function mayHaveReachedCommit({ results, isSimple, result, info }) {
-  // By the simple protocol a statement is complete when it is committed.
-  if (results !== undefined || isSimple) return true;
+function mayHaveReachedCommit({ results, commitsAlone, result, info }) {
+  if (results !== undefined || commitsAlone) return true;
   if (COMMITS.has(first(info.class.keyword))) return true;
   // Its command is complete, so the error came at the Sync.
   return result !== undefined && result.command !== null;

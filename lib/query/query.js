@@ -90,6 +90,8 @@ class Query extends Work {
   noticeTaker = undefined;
   /** Whether it was sent by the simple protocol, in the pipeline. */
   isSimple = false;
+  /** Whether it was, and its command is complete only when it is committed. */
+  commitsAlone = false;
   /** Whether it must not leave a transaction open. */
   endsTransaction = false;
   /** Whether it was a member of a Sync group that failed, and is sent again by itself. */

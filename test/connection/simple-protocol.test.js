@@ -171,12 +171,16 @@ describe('The simple protocol in the pipeline', function () {
       });
     }
 
-    it('is used in a transaction, whatever the database is', async () => {
+    it('is used in a transaction that is open for sure, whatever the database is', async () => {
       const pool = poolOf({ distributed: undefined });
       await pool.query('select 1');
-      const transact = (i) => pool.transaction((tx) => tx.query(`select ${i} as n`));
-      assert.ok(await isSimple(() => transact(1)));
-      assert.equal(await isSimple(() => pool.query('select 2 as n')), false);
+      const transact = () =>
+        pool.transaction(async (tx) => {
+          await tx.query('select 1 as n');
+          assert.ok(await isSimple(() => tx.query('select 2 as n')));
+        });
+      await transact();
+      assert.equal(await isSimple(() => pool.query('select 3 as n')), false);
     });
 
     it('waits for the answer whether the database is one server, which many texts of one kind ask for', async () => {
