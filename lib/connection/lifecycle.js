@@ -267,7 +267,14 @@ class Lifecycle {
 
   #finish() {
     if (this.#connection.inFlight > 0 || this.#state !== 'ending') return;
-    this.#bidFarewell();
+    const { silence } = this.endReason;
+    if (silence === undefined) {
+      this.#bidFarewell();
+    } else {
+      // What was in flight was settled in the delivery in which this was found out.
+      this.endReason.failure ??= silence;
+      this.#close(silence);
+    }
   }
 
   /** Closes it, and looks when the server does. */

@@ -45,6 +45,9 @@ const { CopyRole } = require('./role');
 /** No columns are known. @type {Columns} */
 const NONE = { types: [], encoders: undefined, guard: undefined };
 const IDLE = 0;
+const QUERY_CANCELED = '57014';
+/** Cancel requests are repeated until they have had an effect; no ROLLBACK takes so long that more than a few hit it. */
+const MAX_ROLLBACKS = 10;
 
 class CopyRowsRole extends CopyRole {
   /** What the rows are to be written as, once the server waits for them. @type {Deferred<Format>} */
@@ -72,6 +75,7 @@ class CopyRowsRole extends CopyRole {
   /** Of a few rows. @type {Format | undefined} */
   #format = undefined;
   #rowCount = 0;
+  #rollbacks = 0;
   /** Why it is undone. @type {Error | undefined} */
   #failure = undefined;
 
@@ -268,6 +272,9 @@ class CopyRowsRole extends CopyRole {
       return false;
     }
     if (this.#step === 'rollback') {
+      if (isOpen && isOfCancel(this.query.error) && ++this.#rollbacks < MAX_ROLLBACKS) {
+        return this.#go('rollback', 'rollback');
+      }
       // It cannot be trusted any more.
       if (isOpen) this.query.connection.cut(new ConnectionError('ROLLBACK has failed'));
       this.query.error = this.#failure;
@@ -311,6 +318,15 @@ class CopyRowsRole extends CopyRole {
     sum.rowCount = this.#rowCount;
     return sum;
   }
+}
+
+/**
+ * Whether a signal has ended what was running, which may have been meant for what ran before. It is told as what has
+ * made somebody send it.
+ * @param {any} error
+ */
+function isOfCancel(error) {
+  return error?.code === QUERY_CANCELED || error instanceof QueryAbortedError;
 }
 
 module.exports = { CopyRowsRole };

@@ -8,10 +8,14 @@ const { newClient } = require('../support/connect');
 const { errorOf } = require('../support/outcomes');
 const { until } = require('../support/outside');
 const { newPool, usePools } = require('../support/pools');
-const { Proxy } = require('../support/proxy');
+const { errorMessage, message, Proxy } = require('../support/proxy');
 
 /** Query. */
 const QUERIES = Buffer.from('Q');
+/** What the server gets in the place of a ROLLBACK: in a failed transaction it is refused. */
+const REFUSED = message('Q', Buffer.from('select 1\0'));
+/** What the driver is told then. */
+const CANCELED = errorMessage({ S: 'ERROR', V: 'ERROR', C: '57014', M: 'canceled by a signal' });
 /** What runs in a query for whether it waits for a lock. */
 const WAITS = 'select 1 from pg_locks where pid = $1 and not granted';
 
@@ -25,6 +29,8 @@ describe('copyRows() on the wire', function () {
   let proxy;
   /** Texts of Query messages. @type {string[]} */
   let sent;
+  /** Of ROLLBACK in the next ones. */
+  let failures = 0;
 
   before(async () => {
     proxy = await Proxy.open();
@@ -35,10 +41,16 @@ describe('copyRows() on the wire', function () {
         sent.push(bytes.toString('utf8', at + 5, end - 1));
         at = end;
       }
-      return bytes;
+      return sent.at(-1) === 'rollback' && failures > 0 ? REFUSED : bytes;
+    };
+    proxy.change = (type, bytes) => {
+      if (failures === 0 || type !== 'E' || !bytes.includes('25P02')) return bytes;
+      --failures;
+      return CANCELED;
     };
   });
   beforeEach(() => {
+    failures = 0;
     sent = [];
   });
   after(() => proxy.close());
@@ -72,6 +84,21 @@ describe('copyRows() on the wire', function () {
       await db.copyRows('few', ['n'], [[' 4 ']]);
       assert.deepEqual(steps(), ['copy binary', 'copy binary', 'copy']);
       assert.deepEqual(await rowsOf('few'), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+    });
+
+    it(`are rolled back once more where a signal has hit the ROLLBACK of a ${kind}`, async () => {
+      await makeTable('cancelled', 'n int');
+      const db = await open();
+      const mine = new Error('mine');
+      const throwing = function* throwing() {
+        yield* many;
+        throw mine;
+      };
+      failures = 3;
+      assert.equal(await errorOf(db.copyRows('cancelled', ['n'], throwing())), mine);
+      assert.equal(sent.filter((text) => text === 'rollback').length, 4);
+      assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
+      assert.deepEqual(await rowsOf('cancelled'), []);
     });
 
     it(`many rows of a ${kind} are one transaction, with each COPY alone in its text`, async () => {
