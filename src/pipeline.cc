@@ -296,7 +296,7 @@ void Pipeline::Drain() {
     }
     Pending& head = fifo_.front();
     // Rules add results to that of their statement (PostgreSQL documentation, "CREATE RULE"), which
-    // only the simple protocol shows. Query::addRows takes none of them.
+    // only the simple protocol shows. JavaScript drops them (lib/query/query.js).
     if ((head.flags & kFlagSimple) != 0 && head.answered && !head.completed) {
       head.answered = false;
       continue;

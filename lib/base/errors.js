@@ -181,6 +181,9 @@ function messageLength(fields) {
   return Object.values(fields).reduce((sum, value) => sum + Buffer.byteLength(value) + 2, 5);
 }
 
+/** SQLSTATE query_canceled: of a cancel request, or of a timeout of the server's. */
+const QUERY_CANCELED = '57014';
+
 /** An error of the server; `code` is the SQLSTATE. */
 class DatabaseError extends ConduitError {
   /** @param {Readonly<Record<string, string>>} fields by field code */
@@ -247,6 +250,7 @@ module.exports = {
   ConduitError,
   OptionError,
   ParameterError,
+  QUERY_CANCELED,
   QueryAbortedError,
   StatementRefusedError,
   ConnectionError,

@@ -4,7 +4,14 @@
 // certainly did not run. Owned by connection.js. What gets no answer because the connection ends is
 // settled by lifecycle.js.
 
-const { afterDelivery, callApart, ConnectionError, copyError, DatabaseError } = require('../base');
+const {
+  afterDelivery,
+  callApart,
+  ConnectionError,
+  copyError,
+  DatabaseError,
+  QUERY_CANCELED,
+} = require('../base');
 const { outcome } = require('../query');
 const { countRows } = require('../rows');
 const { Doubts } = require('./doubts');
@@ -24,7 +31,6 @@ const { Unreplicated } = require('./unreplicated');
 
 /** PQTRANS_IDLE; the higher values are the states of a transaction. */
 const TRANSACTION_IDLE = 0;
-const QUERY_CANCELED = '57014';
 const READ_ONLY = '25006';
 const TAG_OF_BEGIN = /^(?:BEGIN|START TRANSACTION)$/;
 

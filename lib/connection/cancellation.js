@@ -5,7 +5,7 @@
 // all that was in flight has its Sync, and an empty query has absorbed a signal that came late
 // (PostgreSQL documentation, "Canceling Requests in Progress"). Made by canceller.js.
 
-const { ConnectionError, Deferred, TimeLimit } = require('../base');
+const { ConnectionError, Deferred, QUERY_CANCELED, TimeLimit } = require('../base');
 const { isUnreplicated } = require('./unreplicated');
 
 /**
@@ -34,9 +34,6 @@ const AGAIN_GROWTH = 1.25;
  * only slow.
  */
 const AGAIN_BESIDE_OTHERS_MILLIS = 1000;
-
-/** query_canceled */
-const QUERY_CANCELED = '57014';
 
 class Cancellation {
   #connection;

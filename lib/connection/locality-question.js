@@ -3,7 +3,7 @@
 // The driver's own question for what locality.js goes by. Small catalogs, which everybody may read by default. Sent by
 // locality.js.
 
-const { afterDelivery } = require('../base');
+const { afterDelivery, QUERY_CANCELED } = require('../base');
 const { Housekeeping } = require('./housekeeping');
 
 const TEXT = `select pg_catalog.json_build_object(
@@ -11,8 +11,6 @@ const TEXT = `select pg_catalog.json_build_object(
   'extensions', array(select extname::text from pg_catalog.pg_extension),
   'wrappers', array(select distinct coalesce((select p.prosrc from pg_catalog.pg_proc p where p.oid = w.fdwhandler), '')
     from pg_catalog.pg_foreign_server s join pg_catalog.pg_foreign_data_wrapper w on w.oid = s.srvfdw))::text`;
-
-const QUERY_CANCELED = '57014';
 
 class LocalityQuestion extends Housekeeping {
   /** Undefined if the server does not tell. @type {import('./locality').Found | undefined} */

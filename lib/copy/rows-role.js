@@ -12,6 +12,7 @@ const {
   DatabaseError,
   Deferred,
   escapeIdentifier,
+  QUERY_CANCELED,
   QueryAbortedError,
   StatementRefusedError,
 } = require('../base');
@@ -45,8 +46,7 @@ const { CopyRole } = require('./role');
 /** No columns are known. @type {Columns} */
 const NONE = { types: [], encoders: undefined, guard: undefined };
 const IDLE = 0;
-const QUERY_CANCELED = '57014';
-/** Cancel requests are repeated until they have had an effect; no ROLLBACK takes so long that more than a few hit it. */
+/** A cancel request is sent 8 times at most before the connection is given up (cancellation.js). */
 const MAX_ROLLBACKS = 10;
 
 class CopyRowsRole extends CopyRole {

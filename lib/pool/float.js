@@ -3,7 +3,7 @@
 // The statement of a lease that floats: it is in flight somewhere among the queries of the pool. Never two at a time,
 // since they might overtake each other. Owned by lease-connection.js.
 
-const { DatabaseError } = require('../base');
+const { DatabaseError, QUERY_CANCELED } = require('../base');
 const { binding } = require('../native');
 
 /** @typedef {import('../query').Query} Query */
@@ -60,7 +60,7 @@ function canceledError() {
   return new DatabaseError({
     S: 'ERROR',
     V: 'ERROR',
-    C: '57014',
+    C: QUERY_CANCELED,
     M: 'canceling statement due to user request',
   });
 }

@@ -63,11 +63,11 @@ function isPrefix(code) {
 class Rest {
   /** The text in UTF-8, and a character that ends whatever it is in. */
   #text = Buffer.alloc(3 * MAX_LENGTH + 1);
-  #left = new Uint8Array(3 * MAX_LENGTH);
+  #left = Buffer.alloc(3 * MAX_LENGTH);
   #length = 0;
   hash = 0;
-  /** Whether it is another text. */
-  isShorter = false;
+  /** Whether there were any. */
+  hasLiterals = false;
 
   /**
    * @param {string} string
@@ -81,7 +81,7 @@ class Rest {
     const length = text.write(string);
     text[length] = 0;
     let written = 0;
-    let isShorter = false;
+    let hasLiterals = false;
     let hash = 0;
     /** The character before, of the text and of the rest. */
     let before = 0;
@@ -92,7 +92,7 @@ class Rest {
       if (kind === DIGIT && !isWord(before) && before !== DOLLAR) {
         const end = endOfDigits(text, next);
         if (!isWord(text[end])) {
-          isShorter = true;
+          hasLiterals = true;
           code = ZERO;
           next = end;
         }
@@ -101,7 +101,7 @@ class Rest {
           next = endOfString(text, next, length);
           if (next < 0 || isPrefix(before)) return false;
           left[written++] = QUOTE;
-          isShorter = true;
+          hasLiterals = true;
         } else if (code === DOUBLE_QUOTE) {
           next = endOfName(text, next);
           if (next < 0 || isPrefix(before)) return false;
@@ -123,7 +123,7 @@ class Rest {
       at = next;
     }
     this.#length = written;
-    this.isShorter = isShorter;
+    this.hasLiterals = hasLiterals;
     this.hash = hash;
     return true;
   }
@@ -138,11 +138,11 @@ class Rest {
   }
 
   get bytes() {
-    return this.#left.slice(0, this.#length);
+    return new Uint8Array(this.#left.subarray(0, this.#length));
   }
 
   toString() {
-    return Buffer.from(this.bytes).toString('latin1');
+    return this.#left.toString('latin1', 0, this.#length);
   }
 }
 
@@ -153,7 +153,10 @@ function endOfDigits(text, start) {
   return end;
 }
 
-/** @param {Uint8Array} text @param {number} start behind its first quote @param {number} length @returns {number} behind its last one; -1 if there is none */
+/**
+ * @param {Uint8Array} text @param {number} start behind its first quote @param {number} length
+ * @returns {number} behind its last one; -1 if there is none
+ */
 function endOfString(text, start, length) {
   for (let at = start; at < length; ++at) {
     if (text[at] !== QUOTE) continue;
@@ -177,6 +180,11 @@ function endOfName(text, start) {
 
 const rest = new Rest();
 
+/** @param {string} left without literals @returns {boolean} whether it tells what each text does that it is left of */
+function tellsAll(left) {
+  return FIRST_WORD.test(left) && !TELLING.test(left);
+}
+
 /**
  * @param {string} text
  * @returns {string | undefined} the same for each text that differs from it in the contents of literals only, and tells
@@ -185,7 +193,7 @@ const rest = new Rest();
 function withoutLiterals(text) {
   if (!rest.read(text)) return undefined;
   const left = rest.toString();
-  return FIRST_WORD.test(left) && !TELLING.test(left) ? left : undefined;
+  return tellsAll(left) ? left : undefined;
 }
 
 /** The traits of texts, which those share that differ in their literals only. */
@@ -196,19 +204,18 @@ class SharedTraits {
   /** @param {string} text @returns {Traits} perhaps those of other texts, too */
   find(text) {
     // Of most statements with parameters there is one text.
-    if (!rest.read(text) || !rest.isShorter) return new Traits(text);
+    if (!rest.read(text) || !rest.hasLiterals) return new Traits(text);
     const known = this.#known.get(rest.hash);
-    const { traits } = known !== undefined && rest.equals(known.left) ? known : this.#add(text);
+    const { traits } = known !== undefined && rest.equals(known.left) ? known : this.#add();
     return traits ?? new Traits(text);
   }
 
-  /** @param {string} text that was read */
-  #add(text) {
-    const { hash, bytes } = rest;
-    const left = withoutLiterals(text);
-    const known = { left: bytes, traits: left === undefined ? undefined : new Traits(left) };
+  /** What was read. */
+  #add() {
+    const left = rest.toString();
+    const known = { left: rest.bytes, traits: tellsAll(left) ? new Traits(left) : undefined };
     if (this.#known.size === MAX_TRAITS) this.#known.clear();
-    this.#known.set(hash, known);
+    this.#known.set(rest.hash, known);
     return known;
   }
 }

@@ -469,6 +469,24 @@ describe('Whether a database is one server', function () {
       await root.query('drop extension postgres_fdw cascade');
     });
 
+    it('with servers of postgres_fdw sends nothing in a way that hides whether an error is that of the commit', async () => {
+      await root.query('create extension postgres_fdw');
+      await root.query('create server other foreign data wrapper postgres_fdw');
+      const server = await EagerServer.open(database.connectionString);
+      const pool = new Pool(server.options({ max: 1, options: '' }));
+      try {
+        for (let i = 0; i < 40; ++i) await pool.query(`select ${i} as n`);
+        await pool.batch(['select 1', 'select 2']);
+        server.flushes = [];
+        await pool.query('select 1234 as n');
+        assert.deepEqual(server.flushes, [['select 1234 as n', 'B', 'D', 'E', 'S']]);
+      } finally {
+        await pool.end();
+        await server.close();
+        await root.query('drop extension postgres_fdw cascade');
+      }
+    });
+
     it('counts as distributed if the catalog may not be read', async () => {
       await root.query('create role reader login');
       await root.query('revoke select on pg_extension from public');

@@ -101,6 +101,32 @@ describe('copyRows() on the wire', function () {
       assert.deepEqual(await rowsOf('cancelled'), []);
     });
 
+    it(`close the connection of a ${kind} where no ROLLBACK gets through`, async () => {
+      await makeTable('cancelled', 'n int');
+      const db = await open();
+      /** @type {any[]} */
+      const told = [];
+      db.on('error', (error) => told.push(error));
+      failures = Infinity;
+      const mine = new Error('mine');
+      const throwing = function* throwing() {
+        yield* many;
+        throw mine;
+      };
+      assert.equal(await errorOf(db.copyRows('cancelled', ['n'], throwing())), mine);
+      assert.equal(sent.filter((text) => text === 'rollback').length, 10);
+      failures = 0;
+      if (kind === 'client') {
+        await until('it is told', () => told.length > 0);
+        assert.equal(told[0].message, 'ROLLBACK has failed');
+        const error = await errorOf(db.query('select 1'));
+        assert.equal(error.detail, 'ROLLBACK has failed');
+      } else {
+        assert.deepEqual((await db.query('select 1 as one')).rows, [{ one: 1 }]);
+      }
+      assert.deepEqual(await rowsOf('cancelled'), []);
+    });
+
     it(`many rows of a ${kind} are one transaction, with each COPY alone in its text`, async () => {
       await makeTable('much', 'n int');
       const db = await open();

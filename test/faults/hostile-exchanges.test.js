@@ -188,8 +188,7 @@ describe('A server that sends wrong answers', () => {
       ['CopyBothResponse', before('T', m.copyResponse('W')), 'unknown'],
       ['the answer to a Parse and a Bind', before('T', [m.PARSE_COMPLETE, m.BIND_COMPLETE]), 'own'],
     ]) {
-      it(`does no harm with ${what}`, async function onlyIfThere() {
-        if (!binding.pipelinesSimple) this.skip();
+      it(`does no harm with ${what}`, async () => {
         const client = await script.connect({ prepare: false, distributed: false });
         client.on('error', () => {});
         script.server.statements[TEXT] = () => OWN;
@@ -207,11 +206,13 @@ describe('A server that sends wrong answers', () => {
         assertOwn(first.value, 1);
         const { value, reason } = own;
         const said = reason?.outcome ?? value.rows.map(({ v }) => v).join(' ');
-        if (told !== undefined) assert.equal(said, told, String(reason));
-        assert.ok(turns.includes('Q'));
+        // With an installed libpq it is an extended query, whose answer is not changed.
+        const expected = binding.pipelinesSimple ? told : 'own';
+        if (expected !== undefined) assert.equal(said, expected, String(reason));
+        assert.equal(turns.includes('Q'), binding.pipelinesSimple);
         for (const [i, outcome] of others.entries()) {
           const word = describeEcho(outcome, i + 2);
-          if (told === 'own' || told === 'not-run') assert.equal(word, 'own');
+          if (expected === 'own' || expected === 'not-run') assert.equal(word, 'own');
         }
       });
     }
