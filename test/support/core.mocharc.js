@@ -24,7 +24,6 @@ const SPECS = [
   'rows/dates',
   'base/errors',
   'connection/healing',
-  'faults/hostile-exchanges',
   'faults/hostile-values',
   'rows/int8',
   'rows/no-code-generation',
