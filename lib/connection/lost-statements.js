@@ -78,7 +78,9 @@ class LostStatements {
     this.#connection.submit(query);
     try {
       const [[processID]] = (await query.promise).rows;
-      if (processID !== this.#connection.processID) turnOff(this.#settings);
+      // If the connection was lost meanwhile, another one has answered.
+      const isOurs = query.connection === this.#connection;
+      if (isOurs && processID !== this.#connection.processID) turnOff(this.#settings);
       this.#question = 'none';
     } catch {
       // The connection is gone, or a transaction was begun first.

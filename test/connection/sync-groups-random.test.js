@@ -10,6 +10,7 @@ const { DatabaseError, ParameterError, ResultError } = require('../..');
 const { endAll, newPool } = require('../support/connect');
 const { driverError } = require('../support/driver-error');
 const { applicationName, observeServer } = require('../support/outside');
+const { warningsOf } = require('../support/process');
 const { TIMES, holds } = require('../support/property');
 
 const RUNS = 12;
@@ -166,6 +167,7 @@ const script = fc.record({
   syncGroup: fc.constantFrom('all', 'reads'),
   prepare: fc.boolean(),
   statementCacheSize: fc.constantFrom(256, 4),
+  prepareThreshold: fc.constantFrom(2, 1),
   // It is one server, whether the pool is told so or finds out.
   distributed: fc.constantFrom(false, undefined),
   settings: fc.constantFrom(0, 0, 0, 1),
@@ -284,71 +286,73 @@ describe('Sync groups under random scripts', function () {
     }
   }
 
-  it('every promise settles with what has become of its query', async () => {
-    await holds(
-      fc.asyncProperty(script, async (given) => {
-        const { max, syncGroup, prepare, statementCacheSize, distributed, settings, rounds } =
-          given;
-        const application = applicationName();
-        const pool = newPool({
-          ...{ max, syncGroup, prepare, statementCacheSize, distributed },
-          application_name: application,
-          options: SETTINGS[settings],
-        });
-        const variants = rounds.flat().length;
-        await observer.ask(
-          'truncate conduit_test.keyed; insert into conduit_test.keyed values (0)',
-        );
-        await teachAll(
-          pool,
-          Object.keys(KINDS).filter((name) => name !== 'throwing parser'),
-          variants,
-        );
-        const before = pool.stats();
-        await observer.ask('truncate conduit_test.effects');
+  it('every promise settles with what has become of its query, and no pooler is suspected', async () => {
+    const runs = () =>
+      holds(
+        fc.asyncProperty(script, async (given) => {
+          const { settings, rounds, ...options } = given;
+          const { distributed } = options;
+          const application = applicationName();
+          const pool = newPool({
+            ...options,
+            application_name: application,
+            options: SETTINGS[settings],
+          });
+          const variants = rounds.flat().length;
+          await observer.ask(
+            'truncate conduit_test.keyed; insert into conduit_test.keyed values (0)',
+          );
+          await teachAll(
+            pool,
+            Object.keys(KINDS).filter((name) => name !== 'throwing parser'),
+            variants,
+          );
+          const before = pool.stats();
+          await observer.ask('truncate conduit_test.effects');
 
-        const issued = [];
-        // One after the other: it is one connection.
-        let outside = Promise.resolve();
-        let variant = 0;
-        let mayBeLost = false;
-        for (const ticks of rounds) {
-          const settled = [];
-          for (const { kinds, special, at, turns } of ticks) {
-            // Those of one text share a Sync.
-            const names = kinds.flatMap((name) => [name, name, name]);
-            const isMember = special in KINDS;
-            if (isMember) names.splice(at % names.length, 0, special, special);
-            mayBeLost ||= special === 'terminate' || special === 'end of its session';
-            for (const name of names) issued.push(issue(pool, name, variant));
-            ++variant;
-            // Listened to before anything can fail.
-            settled.push(Promise.allSettled(issued.map(({ promise }) => promise)));
-            for (let turn = 0; turn < turns; ++turn) await new Promise(setImmediate);
-            if (special === 'terminate') outside = outside.then(() => terminateAll(application));
-            if (special === 'alter') outside = outside.then(alter);
+          const issued = [];
+          // One after the other: it is one connection.
+          let outside = Promise.resolve();
+          let variant = 0;
+          let mayBeLost = false;
+          for (const ticks of rounds) {
+            const settled = [];
+            for (const { kinds, special, at, turns } of ticks) {
+              // Those of one text share a Sync.
+              const names = kinds.flatMap((name) => [name, name, name]);
+              const isMember = special in KINDS;
+              if (isMember) names.splice(at % names.length, 0, special, special);
+              mayBeLost ||= special === 'terminate' || special === 'end of its session';
+              for (const name of names) issued.push(issue(pool, name, variant));
+              ++variant;
+              // Listened to before anything can fail.
+              settled.push(Promise.allSettled(issued.map(({ promise }) => promise)));
+              for (let turn = 0; turn < turns; ++turn) await new Promise(setImmediate);
+              if (special === 'terminate') outside = outside.then(() => terminateAll(application));
+              if (special === 'alter') outside = outside.then(alter);
+            }
+            await Promise.all([...settled, outside]);
           }
-          await Promise.all([...settled, outside]);
-        }
 
-        const outcomes = await Promise.allSettled(issued.map(({ promise }) => promise));
-        const after = pool.stats();
-        await pool.end();
-        // A backend that was cut off may still be at its last words.
-        for (let left = 1; left > 0;) left = (await observer.backends(application)).length;
-        sent.queries += after.queries - before.queries;
-        sent.syncs += after.syncs - before.syncs;
-        const counts = new Map();
-        const rows = await observer.ask(
-          'select id, count(*)::int as n from conduit_test.effects group by id',
-        );
-        for (const { id, n } of rows) counts.set(id, n);
-        for (const [index, query] of issued.entries()) {
-          check(query, outcomes[index], counts.get(query.id) ?? 0, { mayBeLost, distributed });
-        }
-      }),
-      RUNS,
-    );
+          const outcomes = await Promise.allSettled(issued.map(({ promise }) => promise));
+          const after = pool.stats();
+          await pool.end();
+          // A backend that was cut off may still be at its last words.
+          for (let left = 1; left > 0;) left = (await observer.backends(application)).length;
+          sent.queries += after.queries - before.queries;
+          sent.syncs += after.syncs - before.syncs;
+          const counts = new Map();
+          const rows = await observer.ask(
+            'select id, count(*)::int as n from conduit_test.effects group by id',
+          );
+          for (const { id, n } of rows) counts.set(id, n);
+          for (const [index, query] of issued.entries()) {
+            check(query, outcomes[index], counts.get(query.id) ?? 0, { mayBeLost, distributed });
+          }
+        }),
+        RUNS,
+      );
+    assert.deepEqual(await warningsOf(runs), []);
     // Groups there were.
     const summary = JSON.stringify({ ...sent, ...told });
     assert.ok(sent.queries - sent.syncs > 50, summary);
