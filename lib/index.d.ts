@@ -276,8 +276,9 @@ export interface ClientOptions extends LibpqOptions {
   /** Whether statements are prepared. `false` is for poolers that do not support it. Default: true. */
   prepare?: boolean | undefined;
   /**
-   * The use of a text at which it is prepared; if it is not 1, four times as many for a text that is one of more than 16
-   * which differ in their literals only. Default: 2.
+   * The use of a text at which it is prepared, if the connection has room for one more statement. If it has none, a text
+   * must have been used more recently than one of those several times in a row, to take its place; with 1 it always takes
+   * that of the least recently used. Default: 2.
    */
   prepareThreshold?: number | undefined;
   /** Maximum number of prepared statements per connection. Default: 256. */

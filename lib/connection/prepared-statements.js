@@ -124,7 +124,9 @@ class PreparedStatements {
       // A utility statement has no plan to save, and may return something else each time. A
       // statement that changes the schema would have to be prepared anew for each use.
       if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
-      if (!info.isUsedEnough(prepareThreshold)) return undefined;
+      if (info.uses < prepareThreshold) return undefined;
+      // Whoever wants each text prepared at its first use gets that.
+      if (prepareThreshold > 1 && !this.cache.admits(key, info.number)) return undefined;
     }
     for (const evicted of this.cache.evictFor(key)) this.#close(evicted);
     if (!this.cache.hasRoomFor(key)) return undefined;

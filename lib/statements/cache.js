@@ -1,7 +1,7 @@
 'use strict';
 
 // The prepared statements of one connection, by a key, limited in number and in length; the
-// least recently used are evicted first. The key is the SQL text, after the settings that it was
+// least recently used are evicted first, for what has been used again more recently. The key is the SQL text, after the settings that it was
 // prepared under if these are not those that the session began with. It only keeps the list: command-writer.js writes Parse and
 // Execute, prepared-statements.js Close. Statement ids are never used twice.
 
@@ -41,12 +41,49 @@ class Statement {
   }
 }
 
+/** Texts without a statement that are remembered, at most; of two with the same remainder it is the later one. */
+const REMEMBERED = 512;
+/** How often in a row such a text must have been used more recently than a statement to take its place. */
+const RECENT_USES = 8;
+
+/** When texts were used that have no statement, while there is no room for one. */
+class Misses {
+  #numbers = new Float64Array(REMEMBERED);
+  #times = new Float64Array(REMEMBERED);
+  #recent = new Uint8Array(REMEMBERED);
+
+  /** @param {number} number of a text @returns {number} when it was here before; 0: not known */
+  timeOf(number) {
+    const at = number % REMEMBERED;
+    return this.#numbers[at] === number ? this.#times[at] : 0;
+  }
+
+  /**
+   * @param {number} number of a text
+   * @param {number} now
+   * @param {boolean} isRecent whether timeOf() was
+   * @returns {number} how often in a row that has been so, up to now
+   */
+  add(number, now, isRecent) {
+    const at = number % REMEMBERED;
+    this.#numbers[at] = number;
+    this.#times[at] = now;
+    const count = isRecent ? Math.min(this.#recent[at] + 1, RECENT_USES) : 0;
+    this.#recent[at] = count;
+    return count;
+  }
+}
+
 class StatementCache {
   /** @type {Map<string, Statement>} */
   #statements = new Map();
   #length = 0;
   #nextId = 1;
   #clock = 0;
+  /** Since the cache has been full. @type {Misses | undefined} */
+  #misses = undefined;
+  /** No statement without users was last used before. */
+  #oldestUse = 0;
 
   hits = 0;
   misses = 0;
@@ -80,6 +117,29 @@ class StatementCache {
   /** @param {string} key */
   hasRoomFor(key) {
     return this.#statements.size < this.maxCount && this.#length + key.length <= this.maxLength;
+  }
+
+  /**
+   * Whether a text without a statement may have one: if there is room, or if it was used more recently than the statement
+   * that would be evicted, several times in a row. Where more texts come in turn than there is room for, some keep their
+   * statements then. Were one evicted for each of them, most would be gone before their next use.
+   * @param {string} key
+   * @param {number} number of the text
+   */
+  admits(key, number) {
+    if (this.hasRoomFor(key)) return true;
+    this.#misses ??= new Misses();
+    const isRecent = this.#isOlder(this.#misses.timeOf(number));
+    return this.#misses.add(number, ++this.#clock, isRecent) === RECENT_USES;
+  }
+
+  /** @param {number} time @returns {boolean} whether a statement that may be evicted was last used before */
+  #isOlder(time) {
+    if (time <= this.#oldestUse) return false;
+    const oldest = this.#leastRecentlyUsed();
+    if (oldest === undefined) return false;
+    this.#oldestUse = oldest.lastUsed;
+    return time > oldest.lastUsed;
   }
 
   /**

@@ -16,12 +16,8 @@ const MAX_UNTRIED = 256;
 /** Callers that are recorded in one turn: in a burst of new texts that would cost more than all the rest. */
 const MAX_RECORDED = 16;
 
-/**
- * Of a statement with more texts than this few come again: each is prepared only after some times as many uses. There is
- * no room for all of them, and to prepare one costs more than to run it.
- */
+/** A statement with more texts than this has its values in them. */
 const MANY_TEXTS = 16;
-const MORE_USES = 4;
 
 /** How often a text is sent alone after it has failed in a group, which it may do again. */
 const USES_ALONE = 64;
@@ -72,6 +68,8 @@ class StatementInfo {
     this.mayOutlast = traits.mayOutlast;
     this.keepsColumns = traits.keepsColumns;
     this.uses = 0;
+    /** No other text of the registry has it. */
+    this.number = 0;
     /** Whether it has never succeeded, and may never. */
     this.isUntried = false;
     /** Rows of its last result. */
@@ -89,14 +87,6 @@ class StatementInfo {
   /** What it costs the server on average, in ms; -1 while unknown. */
   get averageMillis() {
     return this.#traits.averageMillis;
-  }
-
-  /**
-   * @param {number} threshold uses from which on a text is prepared
-   * @returns {boolean} whether this one has as many
-   */
-  isUsedEnough(threshold) {
-    return this.uses >= (this.isOneOfMany && threshold > 1 ? MORE_USES * threshold : threshold);
   }
 
   /** Whether it is one of many that differ in their literals only. */
@@ -254,7 +244,8 @@ class StatementRegistry {
     const traits = this.#traits.find(text);
     ++traits.count;
     const info = new StatementInfo(text, this.#doubts, traits);
-    info.isUntried = ++this.#count <= MAX_UNTRIED;
+    info.number = ++this.#count;
+    info.isUntried = info.number <= MAX_UNTRIED;
     if (traits.asksSequences) this.hasAskedSequences = true;
     this.#infos.add(text, info);
     return info;

@@ -187,7 +187,7 @@ describe('Connection', function () {
     });
 
     it('and closes evicted ones on the server', async () => {
-      const pool = newPool({ max: 1, statementCacheSize: 3 });
+      const pool = newPool({ max: 1, statementCacheSize: 3, prepareThreshold: 1 });
       for (let round = 0; round < 3; ++round) {
         for (let i = 0; i < 20; ++i) {
           assert.deepEqual((await pool.query(`select ${i} as i${i}`)).rows, [{ [`i${i}`]: i }]);
@@ -201,8 +201,20 @@ describe('Connection', function () {
       );
     });
 
-    it('and evicts them under load without affecting those in flight', async () => {
+    it('and keeps some of those that come in turn, where there is no room for all', async () => {
       const pool = newPool({ max: 1, statementCacheSize: 3 });
+      for (let round = 0; round < 10; ++round) {
+        for (let i = 0; i < 20; ++i) {
+          assert.deepEqual((await pool.query(`select ${i} as i${i}`)).rows, [{ [`i${i}`]: i }]);
+        }
+      }
+      const { parses, statementCache } = pool.stats();
+      assert.deepEqual([parses, statementCache.evictions], [3, 0]);
+      assert.equal(await countPrepared(pool), 3);
+    });
+
+    it('and evicts them under load without affecting those in flight', async () => {
+      const pool = newPool({ max: 1, statementCacheSize: 3, prepareThreshold: 1 });
       const results = await Promise.all(
         Array.from({ length: 1000 }, (_, i) =>
           pool.query(`select ${i % 10} as i, $1::int as n`, [i]),

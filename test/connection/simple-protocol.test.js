@@ -272,7 +272,7 @@ describe('The simple protocol in the pipeline', function () {
   it('gives each of thousands its own answer, among prepared ones, batches and errors', async () => {
     const random = randomFrom();
     const below = (n) => Math.floor(random() * n);
-    const pool = newPool({ max: 2, statementCacheSize: 3, ...LOCAL });
+    const pool = newPool({ max: 2, statementCacheSize: 6, ...LOCAL });
     /** @type {((i: number) => Promise<void>)[]} */
     const kinds = [
       async (i) => assert.deepEqual((await pool.query(`select ${i} as i`)).rows, [{ i }]),

@@ -248,6 +248,7 @@ describe('Sync groups', function () {
       const texts = Array.from({ length: 8 }, (_, n) => `select ${n} as n, $1::int as i`);
       for (const given of [
         { statementCacheSize: 2 },
+        { statementCacheSize: 2, prepareThreshold: 1 },
         { prepare: false },
         { prepareThreshold: 1 },
       ]) {

@@ -73,8 +73,8 @@ describe('With one query in flight at a time', function () {
   });
 
   it('no statement of our own stands beside a query', async () => {
-    // Each text is prepared at its second use, and closed soon; what floats look like is asked for.
-    const pool = newPool({ statementCacheSize: 2 });
+    // Each text is prepared at its first use, and closed soon; what floats look like is asked for.
+    const pool = newPool({ statementCacheSize: 2, prepareThreshold: 1 });
     const texts = Array.from({ length: 6 }, (_, k) => `select $1::float8 / 3 as f, ${k} as k`);
     await Promise.all(
       Array.from({ length: 120 }, async (_, i) => {

@@ -358,7 +358,7 @@ describe('behind PgBouncer', function () {
     it('a newer one knows them: each client its own, eviction with Close included', async () => {
       const pooler = await start(KINDS.newer, { poolMode: 'transaction', poolSize: 2 });
       const pools = [1, 2].map(() =>
-        newPool(pooler, { max: 3, maxInFlight: 1, statementCacheSize: 5 }),
+        newPool(pooler, { max: 3, maxInFlight: 1, statementCacheSize: 5, prepareThreshold: 1 }),
       );
       const warnings = await warningsOf(async () => {
         for (let round = 0; round < 30; ++round) {

@@ -7,6 +7,7 @@
 const assert = require('node:assert/strict');
 const { StatementCache } = require('../../lib/statements/cache');
 const { StatementRegistry } = require('../../lib/statements/registry');
+const { randomFrom } = require('../support/property');
 
 describe('StatementCache', () => {
   /** @param {StatementCache} cache @param {string} text as connection.js does */
@@ -79,6 +80,81 @@ describe('StatementCache', () => {
       assert.equal(use(cache, 'select 1').statement, undefined);
       assert.equal(cache.size, 0);
     }
+  });
+
+  describe('admits texts', () => {
+    /** @param {StatementCache} cache @param {number} number @returns {boolean} whether it was or is there */
+    function ask(cache, number) {
+      const text = `text ${String(number).padStart(5, '0')}`;
+      if (cache.find(text) !== undefined) return true;
+      if (!cache.admits(text, number)) return false;
+      use(cache, text);
+      return true;
+    }
+
+    it('while there is room', () => {
+      const cache = new StatementCache(100, 100 * 10);
+      for (let number = 1; number <= 100; ++number) assert.ok(ask(cache, number));
+      assert.equal(ask(cache, 101), false);
+      assert.equal(cache.evictions, 0);
+    });
+
+    it('that are used often, in the place of those that are used no more', () => {
+      const cache = new StatementCache(100, 10000);
+      for (let number = 1; number <= 100; ++number) ask(cache, number);
+      const uses = Array.from({ length: 10 }, () => {
+        let found = 0;
+        for (let number = 101; number <= 200; ++number) found += ask(cache, number) ? 1 : 0;
+        return found;
+      });
+      assert.deepEqual(uses, [0, 0, 0, 0, 0, 0, 0, 0, 100, 100]);
+      assert.equal(cache.evictions, 100);
+    });
+
+    it('never if each comes once', () => {
+      const cache = new StatementCache(100, 10000);
+      for (let number = 1; number <= 10000; ++number) ask(cache, number);
+      assert.equal(cache.evictions, 0);
+    });
+
+    for (const [count, mostEvictions] of [
+      [130, 5000],
+      [400, 5000],
+      [3000, 300],
+    ]) {
+      it(`but seldom, of ${count} of which none is used more than another, for 100 places`, () => {
+        const random = randomFrom();
+        const cache = new StatementCache(100, 10000);
+        for (let use = 0; use < 100000; ++use) ask(cache, 1 + Math.floor(random() * count));
+        assert.ok(cache.evictions < mostEvictions, `${cache.evictions} evictions`);
+        // As good as if the first ones stayed for ever.
+        const best = (100000 * 100) / count;
+        assert.ok(cache.hits > best * 0.8, `${cache.hits} of ${best}`);
+      });
+    }
+
+    it('so that those which are used most are there', () => {
+      const random = randomFrom();
+      const cache = new StatementCache(100, 10000);
+      // Half of the uses are of 50 texts, which come first when the cache is full of others.
+      for (let number = 1; number <= 1000; ++number) ask(cache, number);
+      const hits = cache.hits;
+      for (let use = 0; use < 20000; ++use) {
+        const isHot = random() < 0.5;
+        ask(cache, isHot ? 5001 + Math.floor(random() * 50) : 1 + Math.floor(random() * 2000));
+      }
+      assert.ok(cache.hits - hits > 9000, `${cache.hits - hits} of 10000 hits`);
+    });
+
+    it('not in the place of those in use', () => {
+      const cache = new StatementCache(2, 1000);
+      for (const number of [1, 2]) ask(cache, number);
+      for (const text of ['text 00001', 'text 00002']) cache.find(text).users = 1;
+      for (let n = 0; n < 20; ++n) assert.equal(ask(cache, 3), false);
+      cache.find('text 00001').users = 0;
+      for (let n = 0; n < 20; ++n) ask(cache, 3);
+      assert.ok(cache.find('text 00003') && cache.find('text 00002'));
+    });
   });
 
   it('never uses an id twice', () => {
@@ -155,20 +231,11 @@ describe('StatementRegistry', () => {
     assert.equal(registry.find('select $1 as a, 23 as b').averageMillis, -1);
   });
 
-  it('wants more uses of a text that is one of many, if they are not each to be prepared', () => {
+  it('gives each text a number of its own', () => {
     const registry = new StatementRegistry();
-    const usesOf = (text, threshold) => {
-      const info = registry.find(text);
-      for (info.uses = 1; !info.isUsedEnough(threshold); ++info.uses);
-      return info.uses;
-    };
-    assert.equal(usesOf('select 1 as n', 2), 2);
-    for (let n = 2; n < 17; ++n) assert.equal(usesOf(`select ${n} as n`, 2), 2);
-    assert.equal(usesOf('select 17 as n', 2), 8);
-    assert.equal(usesOf('select 1 as n', 2), 8);
-    assert.equal(usesOf('select 1 as n', 3), 12);
-    assert.equal(usesOf('select 1 as n', 1), 1);
-    assert.equal(usesOf('select $1 as n', 2), 2);
+    const numbers = Array.from({ length: 20000 }, (_, n) => registry.find(`select ${n}`).number);
+    assert.equal(new Set(numbers).size, 20000);
+    assert.equal(registry.find('select 19999').number, numbers[19999]);
   });
 
   it('finds what is used again and again, however many others come between', () => {
