@@ -127,8 +127,13 @@ class Answers {
     const unreplicated = this.unreplicated.take();
     this.#connection.session.querySynced(transactionStatus, members.length);
     this.#connection.load.headSince = now;
+    /** Of which the cost is counted: most groups are of one text. */
+    let counted;
     for (const query of members) {
-      query.info.observe(costMillis / members.length);
+      if (query.info !== counted) {
+        counted = query.info;
+        counted.observe(costMillis / members.length);
+      }
       this.#outbox.statements.answered(query);
       if (query.info.changesFormats) this.#outbox.formats.onAnswered(query);
     }

@@ -65,9 +65,16 @@ const EFFECTS = {
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
 
+/** Statements that cost no more are not worth waking another backend (pool/balancer.js). */
+const CHEAP_MILLIS = 0.05;
+/** A server that has more to do than cores makes a statement wait for its turn for about so long. */
+const TURN_MILLIS = 4;
+
 class Traits {
   /** What it costs the server on average, in ms; -1 while unknown. */
   averageMillis = -1;
+  /** The last sample. */
+  #lastMillis = Infinity;
   /** Texts that were seen which differ in their literals only. */
   count = 0;
   /** @type {boolean | undefined} */
@@ -151,8 +158,15 @@ class Traits {
     return this.#returnsNothing;
   }
 
-  /** @param {number} millis that it has cost the server */
+  /**
+   * Between cheap runs a dearer one is not counted: the server may have been busy with something else. Were it, a pool
+   * would spread cheap statements over all of its connections, which makes such a server still busier.
+   * @param {number} millis that it has cost the server
+   */
   observe(millis) {
+    const wasCheap = this.#lastMillis <= CHEAP_MILLIS;
+    this.#lastMillis = millis;
+    if (wasCheap && millis > CHEAP_MILLIS && millis < TURN_MILLIS) return;
     this.averageMillis =
       this.averageMillis < 0 ? millis : this.averageMillis + NEWEST * (millis - this.averageMillis);
   }

@@ -125,7 +125,7 @@ describe('StatementCache', () => {
       it(`but seldom, of ${count} of which none is used more than another, for 100 places`, () => {
         const random = randomFrom();
         const cache = new StatementCache(100, 10000);
-        for (let use = 0; use < 100000; ++use) ask(cache, 1 + Math.floor(random() * count));
+        for (let n = 0; n < 100000; ++n) ask(cache, 1 + Math.floor(random() * count));
         assert.ok(cache.evictions < mostEvictions, `${cache.evictions} evictions`);
         // As good as if the first ones stayed for ever.
         const best = (100000 * 100) / count;
@@ -139,7 +139,7 @@ describe('StatementCache', () => {
       // Half of the uses are of 50 texts, which come first when the cache is full of others.
       for (let number = 1; number <= 1000; ++number) ask(cache, number);
       const hits = cache.hits;
-      for (let use = 0; use < 20000; ++use) {
+      for (let n = 0; n < 20000; ++n) {
         const isHot = random() < 0.5;
         ask(cache, isHot ? 5001 + Math.floor(random() * 50) : 1 + Math.floor(random() * 2000));
       }
@@ -213,6 +213,36 @@ describe('StatementRegistry', () => {
     assert.ok(info.averageMillis > 0 && info.averageMillis < 8);
     for (let i = 0; i < 50; ++i) info.observe(100);
     assert.ok(Math.abs(info.averageMillis - 100) < 1);
+  });
+
+  describe('a statement that costs less than waking a backend', () => {
+    const cheap = () => {
+      const info = new StatementRegistry().find('select 1');
+      for (let i = 0; i < 20; ++i) info.observe(0.01);
+      return info;
+    };
+
+    it('stays cheap when the server was busy with something else for a moment', () => {
+      const info = cheap();
+      for (let i = 0; i < 100; ++i) {
+        info.observe(i % 10 === 0 ? 3 : 0.02);
+        assert.ok(info.averageMillis <= 0.02, String(info.averageMillis));
+      }
+    });
+
+    it('does not when it costs more each time', () => {
+      const info = cheap();
+      for (const millis of [0.2, 0.2]) info.observe(millis);
+      assert.ok(info.averageMillis > 0.05);
+      for (let i = 0; i < 20; ++i) info.observe(0.2);
+      assert.ok(info.averageMillis > 0.19);
+    });
+
+    it('does not at the first run that keeps others waiting', () => {
+      const info = cheap();
+      info.observe(20);
+      assert.ok(info.averageMillis >= 5);
+    });
   });
 
   it('renews a text with an epoch that it never had, even after its eviction', () => {
