@@ -62,6 +62,7 @@ function main() {
     return;
   }
   const files = positionals.length > 0 ? positionals : latestFiles();
+  fs.mkdirSync(path.dirname(values.output), { recursive: true });
   fs.writeFileSync(values.output, renderPage(files.flatMap(readFigures)));
   console.log(values.output);
 }
