@@ -41,20 +41,29 @@ class Statement {
   }
 }
 
-/** Texts without a statement that are remembered, at most; of two with the same remainder it is the later one. */
-const REMEMBERED = 512;
+/** So many texts without a statement are remembered for each place; of two with the same remainder it is the later one. */
+const REMEMBERED = 2;
 /** How often in a row such a text must have been used more recently than a statement to take its place. */
 const RECENT_USES = 8;
+/** A statement that was not used while so many texts were looked for, for each place, leaves it to whoever comes. */
+const LONG_UNUSED = 256;
 
 /** When texts were used that have no statement, while there is no room for one. */
 class Misses {
-  #numbers = new Float64Array(REMEMBERED);
-  #times = new Float64Array(REMEMBERED);
-  #recent = new Uint8Array(REMEMBERED);
+  #numbers;
+  #times;
+  #recent;
+
+  /** @param {number} count of texts that are remembered */
+  constructor(count) {
+    this.#numbers = new Float64Array(count);
+    this.#times = new Float64Array(count);
+    this.#recent = new Uint8Array(count);
+  }
 
   /** @param {number} number of a text @returns {number} when it was here before; 0: not known */
   timeOf(number) {
-    const at = number % REMEMBERED;
+    const at = number % this.#numbers.length;
     return this.#numbers[at] === number ? this.#times[at] : 0;
   }
 
@@ -65,7 +74,7 @@ class Misses {
    * @returns {number} how often in a row that has been so, up to now
    */
   add(number, now, isRecent) {
-    const at = number % REMEMBERED;
+    const at = number % this.#numbers.length;
     this.#numbers[at] = number;
     this.#times[at] = now;
     const count = isRecent ? Math.min(this.#recent[at] + 1, RECENT_USES) : 0;
@@ -128,9 +137,11 @@ class StatementCache {
    */
   admits(key, number) {
     if (this.hasRoomFor(key)) return true;
-    this.#misses ??= new Misses();
+    if (this.maxCount === 0) return false;
+    this.#misses ??= new Misses(REMEMBERED * this.maxCount);
     const isRecent = this.#isOlder(this.#misses.timeOf(number));
-    return this.#misses.add(number, ++this.#clock, isRecent) === RECENT_USES;
+    if (this.#misses.add(number, ++this.#clock, isRecent) === RECENT_USES) return true;
+    return this.#isOlder(this.#clock - LONG_UNUSED * this.maxCount);
   }
 
   /** @param {number} time @returns {boolean} whether a statement that may be evicted was last used before */

@@ -111,11 +111,26 @@ describe('StatementCache', () => {
       assert.equal(cache.evictions, 100);
     });
 
-    it('never if each comes once', () => {
+    it('seldom if each comes once: in the place of what is not used at all', () => {
       const cache = new StatementCache(100, 10000);
-      for (let number = 1; number <= 10000; ++number) ask(cache, number);
+      for (let number = 1; number <= 6000; ++number) ask(cache, number);
       assert.equal(cache.evictions, 0);
+      for (let number = 6001; number <= 100000; ++number) ask(cache, number);
+      assert.ok(cache.evictions < 2000, `${cache.evictions} evictions`);
     });
+
+    for (const count of [150, 1000]) {
+      it(`of which ${count} come in turn, when those of before are used no more`, () => {
+        const cache = new StatementCache(100, 10000);
+        for (let number = 1; number <= 100; ++number) ask(cache, number);
+        for (let round = 0; round < 100; ++round) {
+          for (let number = 1001; number <= 1000 + count; ++number) ask(cache, number);
+        }
+        const { hits } = cache;
+        for (let number = 1001; number <= 1000 + count; ++number) ask(cache, number);
+        assert.ok(cache.hits - hits > 80, `${cache.hits - hits} hits`);
+      });
+    }
 
     for (const [count, mostEvictions] of [
       [130, 5000],
