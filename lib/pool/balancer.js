@@ -3,6 +3,8 @@
 // The policy of a pool: which of the shared connections a query joins, when the load is worth another connection,
 // and which connections are reserved for borrowers, who need one without neighbours. Owned by dispatcher.js.
 
+const { WAKE_MILLIS } = require('../statements');
+
 /**
  * @typedef {import('../query').Batch} Batch
  * @typedef {import('./member').Member} Member
@@ -11,9 +13,6 @@
 
 /** Opening a connection takes about so long: a longer queue is worth another one. */
 const GROWTH_MILLIS = 5;
-
-/** Waking a backend costs both sides about so long: for what costs more it is worth it. */
-const WAKE_MILLIS = 0.05;
 
 /**
  * This thread needs about so long for each query. So many connections as keep it busy are enough: more of them wake up

@@ -1,9 +1,9 @@
 'use strict';
 
-// The prepared statements of one connection, by a key, limited in number and in length; the
-// least recently used are evicted first, for what has been used again more recently. The key is the SQL text, after the settings that it was
-// prepared under if these are not those that the session began with. It only keeps the list: command-writer.js writes Parse and
-// Execute, prepared-statements.js Close. Statement ids are never used twice.
+// The prepared statements of one connection, by a key, limited in number and in length; the least recently used are evicted
+// first, for what was used again more recently. The key is the SQL text, after the settings that it was prepared under if
+// these are not those that the session began with. It only keeps the list: command-writer.js writes Parse and Execute,
+// prepared-statements.js Close. Statement ids are never used twice.
 
 /** One prepared statement. */
 class Statement {
@@ -42,10 +42,10 @@ class Statement {
 }
 
 /** So many texts without a statement are remembered for each place; of two with the same remainder it is the later one. */
-const REMEMBERED = 2;
+const REMEMBERED = 8;
 /** How often in a row such a text must have been used more recently than a statement to take its place. */
 const RECENT_USES = 8;
-/** A statement that was not used while so many texts were looked for, for each place, leaves it to whoever comes. */
+/** A statement that was not used while so many texts were looked for, for each that is there, leaves its place to whoever comes. */
 const LONG_UNUSED = 256;
 
 /** When texts were used that have no statement, while there is no room for one. */
@@ -91,7 +91,7 @@ class StatementCache {
   #clock = 0;
   /** Since the cache has been full. @type {Misses | undefined} */
   #misses = undefined;
-  /** No statement without users was last used before. */
+  /** No statement was last used before, but those that were in use when that was looked for. */
   #oldestUse = 0;
 
   hits = 0;
@@ -130,7 +130,7 @@ class StatementCache {
 
   /**
    * Whether a text without a statement may have one: if there is room, or if it was used more recently than the statement
-   * that would be evicted, several times in a row. Where more texts come in turn than there is room for, some keep their
+   * that would be evicted, several times in a row, or if nobody uses that any more. Where more texts come in turn than there is room for, some keep their
    * statements then. Were one evicted for each of them, most would be gone before their next use.
    * @param {string} key
    * @param {number} number of the text
@@ -141,7 +141,7 @@ class StatementCache {
     this.#misses ??= new Misses(REMEMBERED * this.maxCount);
     const isRecent = this.#isOlder(this.#misses.timeOf(number));
     if (this.#misses.add(number, ++this.#clock, isRecent) === RECENT_USES) return true;
-    return this.#isOlder(this.#clock - LONG_UNUSED * this.maxCount);
+    return this.#isOlder(this.#clock - LONG_UNUSED * this.size);
   }
 
   /** @param {number} time @returns {boolean} whether a statement that may be evicted was last used before */

@@ -21,6 +21,7 @@ const { Scanner, isWordPart, isWordStart, readCopyTarget, upperCase } = require(
 const { isTagOfDdl } = require('./schema-change');
 const { splitStatements } = require('./split');
 const { endsTransaction, isTraceless } = require('./traceless');
+const { WAKE_MILLIS } = require('./traits');
 const { transactionChanges } = require('./transaction-change');
 
 /**
@@ -55,5 +56,6 @@ module.exports = {
   StatementRegistry,
   toDatabaseError,
   transactionChanges,
+  WAKE_MILLIS,
   upperCase,
 };

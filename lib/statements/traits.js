@@ -65,16 +65,18 @@ const EFFECTS = {
 /** Weight of the newest sample in the average. */
 const NEWEST = 0.25;
 
-/** Statements that cost no more are not worth waking another backend (pool/balancer.js). */
-const CHEAP_MILLIS = 0.05;
-/** A server that has more to do than cores makes a statement wait for its turn for about so long. */
+/** Waking a backend costs both sides about so long, in ms: for what costs more it is worth it. */
+const WAKE_MILLIS = 0.05;
+/** A server that has more to do than cores makes a statement wait for its turn for less than this. */
 const TURN_MILLIS = 4;
+/** A dearer run behind so many cheap ones in a row is an exception. */
+const CHEAP_RUNS = 4;
 
 class Traits {
   /** What it costs the server on average, in ms; -1 while unknown. */
   averageMillis = -1;
-  /** The last sample. */
-  #lastMillis = Infinity;
+  /** Cheap runs in a row, up to the last one. */
+  #cheapRuns = 0;
   /** Texts that were seen which differ in their literals only. */
   count = 0;
   /** @type {boolean | undefined} */
@@ -159,14 +161,14 @@ class Traits {
   }
 
   /**
-   * Between cheap runs a dearer one is not counted: the server may have been busy with something else. Were it, a pool
+   * Behind cheap runs a dearer one is not counted: the server may have been busy with something else. Were it, a pool
    * would spread cheap statements over all of its connections, which makes such a server still busier.
    * @param {number} millis that it has cost the server
    */
   observe(millis) {
-    const wasCheap = this.#lastMillis <= CHEAP_MILLIS;
-    this.#lastMillis = millis;
-    if (wasCheap && millis > CHEAP_MILLIS && millis < TURN_MILLIS) return;
+    const isException = this.#cheapRuns >= CHEAP_RUNS && millis < TURN_MILLIS;
+    this.#cheapRuns = millis <= WAKE_MILLIS ? this.#cheapRuns + 1 : 0;
+    if (isException && millis > WAKE_MILLIS) return;
     this.averageMillis =
       this.averageMillis < 0 ? millis : this.averageMillis + NEWEST * (millis - this.averageMillis);
   }
@@ -294,4 +296,4 @@ function mayReturn(text) {
   return scanner.isDoubtful;
 }
 
-module.exports = { Traits };
+module.exports = { Traits, WAKE_MILLIS };
