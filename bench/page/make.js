@@ -62,8 +62,9 @@ function main() {
     return;
   }
   const files = positionals.length > 0 ? positionals : latestFiles();
+  const page = renderPage(files.flatMap(readFigures));
   fs.mkdirSync(path.dirname(values.output), { recursive: true });
-  fs.writeFileSync(values.output, renderPage(files.flatMap(readFigures)));
+  fs.writeFileSync(values.output, page);
   console.log(values.output);
 }
 

@@ -85,8 +85,7 @@ const IMPOSTORS = [
 
 const neighbour = { text: 'select $1::bytea as v, $2::text as t', values: [CONTENT, 'after'] };
 
-describe('bytes', function () {
-  this.timeout(60000);
+describe('bytes', () => {
   before(resetSchema);
   afterEach(endAll);
 

@@ -32,9 +32,7 @@ function assertTimedOut(error, outcome) {
   assert.equal(error.outcome, outcome);
 }
 
-describe('Aborting a query', function () {
-  this.timeout(60000);
-
+describe('Aborting a query', () => {
   const observer = usePools();
   /** @type {Gate | undefined} */
   let gate;

@@ -157,8 +157,7 @@ describe('Client', () => {
     let database;
     let target;
 
-    before(async function () {
-      this.timeout(60000);
+    before(async () => {
       database = await startDatabase({
         own: true,
         listen: true,

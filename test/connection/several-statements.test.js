@@ -55,9 +55,7 @@ const TEXTS = [
   'select 1; select $1::int',
 ];
 
-describe('A text of several statements', function () {
-  this.timeout(60000);
-
+describe('A text of several statements', () => {
   const observer = usePools();
   const rowsOf = (table) => observer.rowsOf(table);
   const makeTable = (name, columns) => observer.makeTable(name, columns);

@@ -80,8 +80,7 @@ const TEXTS = [
 /** With an installed libpq all of this is sent as extended queries. */
 const { pipelinesSimple } = binding;
 
-describe('The simple protocol in the pipeline', function () {
-  this.timeout(60000);
+describe('The simple protocol in the pipeline', () => {
   const observer = usePools();
   /** @param {any} promise */
   async function toldOf(promise) {

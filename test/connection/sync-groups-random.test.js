@@ -176,7 +176,7 @@ const script = fc.record({
 });
 
 describe('Sync groups under random scripts', function () {
-  this.timeout(60000 + 5000 * RUNS * TIMES);
+  this.timeout(this.timeout() + 5000 * RUNS * TIMES);
 
   const observer = observeServer();
   afterEach(endAll);

@@ -17,9 +17,7 @@ const { LOCK, PID, newPool, pidOf, poolError, usePools } = require('../support/p
 /** In the select list a series is made row by row; behind FROM all of it is made before the first row. */
 const HUGE = "copy (select generate_series(1, 2000000) as n, repeat('x', 1000) as t) to stdout";
 
-describe('COPY', function () {
-  this.timeout(60000);
-
+describe('COPY', () => {
   const observer = usePools();
   const rowsOf = (table) => observer.rowsOf(table);
   const makeTable = (name, columns) => observer.makeTable(name, columns);

@@ -19,9 +19,7 @@ const CANCELED = errorMessage({ S: 'ERROR', V: 'ERROR', C: '57014', M: 'canceled
 /** What runs in a query for whether it waits for a lock. */
 const WAITS = 'select 1 from pg_locks where pid = $1 and not granted';
 
-describe('copyRows() on the wire', function () {
-  this.timeout(60000);
-
+describe('copyRows() on the wire', () => {
   const observer = usePools();
   const rowsOf = (table) => observer.rowsOf(table);
   const makeTable = (name, columns) => observer.makeTable(name, columns);

@@ -14,9 +14,7 @@ const { newPool, usePools } = require('../support/pools');
 const { IS_LONG, holds } = require('../support/property');
 const { Proxy } = require('../support/proxy');
 
-describe('copyRows()', function () {
-  this.timeout(60000);
-
+describe('copyRows()', () => {
   const observer = usePools();
   const rowsOf = (table) => observer.rowsOf(table);
   const makeTable = (name, columns) => observer.makeTable(name, columns);

@@ -112,8 +112,7 @@ describe('A connection that is cut', () => {
   }
 
   for (const way of WAYS) {
-    it(`at any byte, by its ${way}, gives a client correct outcomes`, async function () {
-      this.timeout(60000);
+    it(`at any byte, by its ${way}, gives a client correct outcomes`, async () => {
       const whole = await onClient();
       assert.ok(whole.outcomes.every(({ status }) => status === 'fulfilled'));
       const answers = [...ends];
@@ -150,8 +149,7 @@ describe('A connection that is cut', () => {
       [false, ''],
       [true, ', also where a batch needs BEGIN and COMMIT'],
     ]) {
-      it(`at any byte of its answers, by its ${way}, is replaced in a pool${where}`, async function () {
-        this.timeout(60000);
+      it(`at any byte of its answers, by its ${way}, is replaced in a pool${where}`, async () => {
         const run = async (pool) => allInTime(DIALOGUE.map(({ send }) => send(pool)));
         const newPool = () => script.newPool({ syncGroup: 'all', distributed });
         const whole = newPool();

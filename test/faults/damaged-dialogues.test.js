@@ -134,7 +134,7 @@ describe('A server whose messages are damaged at random', () => {
   });
 
   it('never makes a pool hang or report a wrong outcome', async function () {
-    this.timeout(60000 * Math.max(1, TIMES));
+    this.timeout(this.timeout() * Math.max(1, TIMES));
     await holds(
       fc.asyncProperty(dialogue, async ({ kinds, turn, how, given, warmups }) => {
         const { server } = script;

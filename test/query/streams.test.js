@@ -28,9 +28,7 @@ async function take(stream, count) {
   return rows;
 }
 
-describe('Streaming rows:', function () {
-  this.timeout(60000);
-
+describe('Streaming rows:', () => {
   const observer = usePools();
 
   const untilStopped = (text) =>
