@@ -3,8 +3,9 @@
  * parameters, which shows who it is; while COPY data are being sent it leaves an
  * error of the server's unread until their end; and it reads a notice at once, also
  * one that stands behind a Sync which nobody has fetched yet. And it sets the
- * receiver of rows that one of our patches adds. Compiled into the bundled libpq;
- * src/capabilities.h declares it, and does without it for a system libpq.
+ * receiver of rows that one of our patches adds, and, for another one, whether columns
+ * are known. Compiled into the bundled libpq; src/capabilities.h declares it, and does
+ * without it for a system libpq.
  */
 #include "postgres_fe.h"
 
@@ -16,6 +17,9 @@ int pg_conduit_last_parameters(const PGconn *conn, const char **names, int count
 void pg_conduit_receive_rows(PGconn *conn,
                              int (*receiver)(void *, const PGresult *, const char *, int),
                              void *arg);
+int pg_conduit_send_known(PGconn *conn, const char *statement, int count, const char *const *values,
+                          const int *lengths, const int *formats, int result_format,
+                          int returns_rows);
 
 /* To be called after PQconsumeInput: parsing stops at a message that must wait. */
 int pg_conduit_error_waits(const PGconn *conn) {
@@ -49,4 +53,21 @@ void pg_conduit_receive_rows(PGconn *conn,
                              void *arg) {
   conn->rowReceiver = receiver;
   conn->rowReceiverArg = arg;
+}
+
+/*
+ * PQsendQueryPrepared() without a Describe: the caller knows whether the statement
+ * returns rows, and with which columns. The receiver gets the rows, with a result
+ * that has no columns.
+ */
+int pg_conduit_send_known(PGconn *conn, const char *statement, int count, const char *const *values,
+                          const int *lengths, const int *formats, int result_format,
+                          int returns_rows) {
+  int sent;
+
+  if (conn == NULL) return 0;
+  conn->knownColumns = returns_rows ? PGCOLUMNS_KNOWN : PGCOLUMNS_NONE;
+  sent = PQsendQueryPrepared(conn, statement, count, values, lengths, formats, result_format);
+  conn->knownColumns = PGCOLUMNS_UNKNOWN;
+  return sent;
 }

@@ -121,6 +121,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("seesCopyErrors", Napi::Boolean::New(env, kSeesCopyErrors));
   exports.Set("placesNotices", Napi::Boolean::New(env, kPlacesNotices));
   exports.Set("pipelinesSimple", Napi::Boolean::New(env, kPipelinesSimple));
+  exports.Set("omitsDescribe", Napi::Boolean::New(env, kOmitsDescribe));
   exports.Set("Connection", Connection::Define(env));
   return exports;
 }

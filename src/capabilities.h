@@ -13,6 +13,9 @@ extern "C" int pg_conduit_last_parameters(const PGconn* connection, const char**
 extern "C" void pg_conduit_receive_rows(PGconn* connection,
                                         int (*receiver)(void*, const PGresult*, const char*, int),
                                         void* argument);
+extern "C" int pg_conduit_send_known(PGconn* connection, const char* statement, int count,
+                                     const char* const* values, const int* lengths,
+                                     const int* formats, int result_format, int returns_rows);
 // deps/libpq-scram.c
 extern "C" void pg_conduit_limit_scram(int iterations);
 // deps/libpq-tls.c
@@ -66,6 +69,24 @@ inline void SetRowReceiver([[maybe_unused]] PGconn* connection,
                            [[maybe_unused]] RowReceiver receiver, [[maybe_unused]] void* argument) {
 #ifdef PG_CONDUIT_BUNDLED_LIBPQ
   pg_conduit_receive_rows(connection, receiver, argument);
+#endif
+}
+
+// SendKnown(): only the bundled libpq has the patch for it.
+inline constexpr bool kOmitsDescribe = kReceivesRows;
+
+// PQsendQueryPrepared() without a Describe, for who knows whether the statement returns rows, and
+// with which columns: its result has none, and the receiver gets the rows. Always 0 without
+// kOmitsDescribe, where nothing is queued.
+inline int SendKnown([[maybe_unused]] PGconn* connection, [[maybe_unused]] const char* statement,
+                     [[maybe_unused]] int count, [[maybe_unused]] const char* const* values,
+                     [[maybe_unused]] const int* lengths, [[maybe_unused]] const int* formats,
+                     [[maybe_unused]] int result_format, [[maybe_unused]] bool returns_rows) {
+#ifdef PG_CONDUIT_BUNDLED_LIBPQ
+  return pg_conduit_send_known(connection, statement, count, values, lengths, formats,
+                               result_format, returns_rows ? 1 : 0);
+#else
+  return 0;
 #endif
 }
 

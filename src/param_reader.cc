@@ -84,6 +84,7 @@ bool ParamReader::ReadRecord() {
   if (!TakeInt(&command) || !TakeInt(&connection) || !TakeInt(&slot)) return false;
   int32_t flags = 0;
   int32_t statement = 0;
+  int32_t columns = 0;
   int32_t units = 0;
   int32_t count = 0;
   std::string_view text;
@@ -96,7 +97,8 @@ bool ParamReader::ReadRecord() {
       }
       break;
     case Command::kExecute:
-      if (!TakeInt(&flags) || !TakeInt(&statement) || !TakeInt(&count) || !ReadParams(count)) {
+      if (!TakeInt(&flags) || !TakeInt(&statement) || !TakeInt(&columns) || !TakeInt(&count) ||
+          !ReadParams(count)) {
         return false;
       }
       break;
@@ -137,7 +139,7 @@ bool ParamReader::ReadRecord() {
         // TakeText has seen the NUL. NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
         pipeline->SendQuery(slot, static_cast<uint32_t>(flags), text.data(), params);
       } else {
-        pipeline->SendExecute(slot, static_cast<uint32_t>(flags), statement, params);
+        pipeline->SendExecute(slot, static_cast<uint32_t>(flags), statement, columns, params);
       }
       return true;
     }

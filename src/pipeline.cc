@@ -97,7 +97,8 @@ bool Pipeline::CanSend(int32_t slot) {
   return false;
 }
 
-bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
+bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags,
+                    RowWriter::ShapePtr shape) {
   if (result == 0) {
     // libpq may have queued a part of it, which nothing can take back.
     const std::string message = PQerrorMessage(conn_.get());
@@ -105,7 +106,8 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags) {
     Lose(message.c_str());
     return false;
   }
-  fifo_.push_back(Pending{phase, slot, flags, false, false, context_.turn->sent_at()});
+  fifo_.push_back(
+      Pending{phase, slot, flags, false, false, context_.turn->sent_at(), std::move(shape)});
   RequestFlush();
   // A full output buffer made libpq read while it was writing.
   Drain();
@@ -153,12 +155,22 @@ void Pipeline::SendParse(int32_t slot, int32_t statement, const char* text) {
        slot, 0);
 }
 
-void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement,
+void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement, int32_t columns,
                            const ParamArrays& params) {
   if (!CanSend(slot)) return;
   ++counters_.queries;
-  Sent(PQsendQueryPrepared(conn_.get(), names_.Get(statement).text, params.count, params.values,
-                           params.lengths, params.formats, (flags & kFlagBinary) != 0 ? 1 : 0),
+  const StatementName name = names_.Get(statement);
+  const int format = (flags & kFlagBinary) != 0 ? 1 : 0;
+  RowWriter::ShapePtr shape = kOmitsDescribe ? context_.rows->Find(columns, flags) : nullptr;
+  if (shape != nullptr || (kOmitsDescribe && columns == kColumnsNone)) {
+    const int sent =
+        SendKnown(conn_.get(), name.text, params.count, params.values, params.lengths,
+                  params.formats, format, shape != nullptr);
+    Sent(sent, Phase::kExecute, slot, flags, std::move(shape));
+    return;
+  }
+  Sent(PQsendQueryPrepared(conn_.get(), name.text, params.count, params.values, params.lengths,
+                           params.formats, format),
        Phase::kExecute, slot, flags);
 }
 

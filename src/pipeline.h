@@ -81,7 +81,9 @@ class Pipeline final : public SocketWatcher::Owner {
   // Each of these reports by events; by kNotSent if the connection is lost.
   void SendQuery(int32_t slot, uint32_t flags, const char* text, const ParamArrays& params);
   void SendParse(int32_t slot, int32_t statement, const char* text);
-  void SendExecute(int32_t slot, uint32_t flags, int32_t statement, const ParamArrays& params);
+  // `columns`: the id of the shape of its rows, or KnownColumns.
+  void SendExecute(int32_t slot, uint32_t flags, int32_t statement, int32_t columns,
+                   const ParamArrays& params);
   void SendClose(int32_t slot, int32_t statement);
   void SendSync(int32_t slot);
   void Flush();
@@ -152,6 +154,7 @@ class Pipeline final : public SocketWatcher::Owner {
     bool answered;     // a result has come, its NULL has not
     bool completed;    // so has its end: a tag, an error
     uint64_t sent_at;  // uv_hrtime
+    RowWriter::ShapePtr shape;  // of rows that the server does not describe
   };
 
   // kBoth: replication, until either side ends its half: kBothOut, what the server still sends;
@@ -159,8 +162,9 @@ class Pipeline final : public SocketWatcher::Owner {
   enum class CopyState { kNone, kIn, kOut, kBoth, kBothOut, kBothIn };
 
   void OnSocketEvent(int status, int events) override;
-  // True when the command was handed to libpq.
-  bool Sent(int result, Phase phase, int32_t slot, uint32_t flags);
+  // True when the command was handed to libpq. `shape`: of rows that are not described.
+  bool Sent(int result, Phase phase, int32_t slot, uint32_t flags,
+            RowWriter::ShapePtr shape = nullptr);
   // Parse and Describe: the types of a statement that is not executed.
   void SendDescribe(int32_t slot, uint32_t flags, const char* text);
   // Whether nothing was sent since the last Sync.

@@ -35,7 +35,9 @@ void Pipeline::TakeResult(ResultPtr result) {
         return;
       }
       // With the fields, if no row has told them; and with rows that were not received.
-      if (!received.has_begun() || PQntuples(result.get()) > 0) {
+      if (!received.has_begun() && head.shape != nullptr) {
+        context_.rows->WriteNone(head.shape, head.slot);
+      } else if (!received.has_begun() || PQntuples(result.get()) > 0) {
         context_.rows->Write(result.get(), head.slot, head.flags);
       }
       has_tag = PushCommandTag(result.get(), head.slot, delivery);
@@ -111,7 +113,7 @@ size_t Pipeline::TakeRows(const PGresult* result, std::string_view messages) {
   if (fifo_.empty() || !SpeaksUtf8(conn_.get())) return 0;
   const Pending& head = fifo_.front();
   if (!HasRows(head.phase) || (head.flags & kFlagDescribe) != 0) return 0;
-  return context_.rows->Receive(&receiving_, result, messages, head.slot, head.flags);
+  return context_.rows->Receive(&receiving_, head.shape, result, messages, head.slot, head.flags);
 }
 
 int Pipeline::ReceiveRows(void* pipeline, const PGresult* result, const char* messages,

@@ -17,6 +17,9 @@ constexpr size_t kMaxShapes = 4096;
 
 constexpr uint64_t kNullCell = static_cast<uint64_t>(static_cast<uint32_t>(kNullHigh)) << 32;
 
+// Formats are 0 and 1 (PostgreSQL documentation, "Formats and Format Codes").
+constexpr int kMixed = -1;
+
 // What WriteRow() returns instead of a column.
 constexpr int kWritten = -1;
 constexpr int kMalformed = -2;
@@ -118,7 +121,8 @@ void AppendInt(std::string* key, int32_t value) {
 }  // namespace
 
 void RowWriter::Write(const PGresult* result, int32_t slot, uint32_t flags) {
-  const Shape& shape = FindShape(result, flags);
+  const ShapePtr found = FindShape(result, flags);
+  const Shape& shape = *found;
   delivery_->BeginResult();
   const int rows = PQntuples(result);
   int segment_start = 0;
@@ -175,12 +179,17 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
   return kWritten;
 }
 
-size_t RowWriter::Receive(Receiving* receiving, const PGresult* result, std::string_view messages,
-                          int32_t slot, uint32_t flags) {
+void RowWriter::WriteNone(const ShapePtr& known, int32_t slot) {
+  const ShapePtr& shape = Renew(known);
+  delivery_->BeginResult();
+  delivery_->Push(Event::kRows, slot, shape->id, 0, delivery_->cell_count(), false);
+}
+
+size_t RowWriter::Receive(Receiving* receiving, const ShapePtr& known, const PGresult* result,
+                          std::string_view messages, int32_t slot, uint32_t flags) {
   const bool is_alone = delivery_->empty() || delivery_->IsHeldBack();
-  if (receiving->shape_ == nullptr || receiving->age_ != age_) {
-    receiving->shape_ = &FindShape(result, flags);
-    receiving->age_ = age_;
+  if (receiving->shape_ == nullptr || IsForgotten(*receiving->shape_)) {
+    receiving->shape_ = known != nullptr ? Renew(known) : FindShape(result, flags);
   }
   const Shape& shape = *receiving->shape_;
   size_t taken = 0;
@@ -270,7 +279,17 @@ int RowWriter::WriteRow(std::string_view body, const Shape& shape) {
   return unreadable == kWritten ? kWritten : fail(unreadable);
 }
 
-const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t flags) {
+RowWriter::ShapePtr RowWriter::Find(int32_t id, uint32_t flags) const {
+  // In 64 bits: an id below the first one becomes too large.
+  const auto index = static_cast<uint64_t>(int64_t{id} - first_shape_id_);
+  if (index >= shapes_by_id_.size()) return nullptr;
+  const ShapePtr& shape = shapes_by_id_[index];
+  const int format = (flags & kFlagBinary) != 0 ? 1 : 0;
+  const bool is_alike = shape->flags == (flags & kFlagDecodeMask) && shape->format == format;
+  return is_alike ? shape : nullptr;
+}
+
+const RowWriter::ShapePtr& RowWriter::FindShape(const PGresult* result, uint32_t flags) {
   flags &= kFlagDecodeMask;
   const int columns = PQnfields(result);
   key_.clear();
@@ -288,37 +307,56 @@ const RowWriter::Shape& RowWriter::FindShape(const PGresult* result, uint32_t fl
   const auto known = shapes_.find(key_);
   if (known != shapes_.end()) return known->second;
 
-  if (shapes_.size() >= kMaxShapes) {
-    shapes_.clear();
-    ++age_;
-    delivery_->Push(Event::kShapesCleared);
-  }
-  Shape shape{next_shape_id_++, 0, {}, 0};
+  Shape shape{0, flags, kMixed, key_, 0, {}, {}, 0};
+  if (columns > 0) shape.format = PQfformat(result, 0);
+  shape.described.reserve(static_cast<size_t>(columns));
   shape.columns.reserve(static_cast<size_t>(columns));
   for (int column = 0; column < columns; ++column) {
+    shape.described.push_back({PQfname(result, column), PQftable(result, column),
+                               PQftablecol(result, column), PQftype(result, column),
+                               PQfsize(result, column), PQfmod(result, column),
+                               PQfformat(result, column)});
     shape.columns.push_back(PlanColumn(PQftype(result, column), PQfformat(result, column), flags));
     shape.cells_per_row += static_cast<size_t>(shape.columns.back().cells);
+    if (PQfformat(result, column) != shape.format) shape.format = kMixed;
   }
   shape.message_size = FixedMessageSize(shape.columns);
-  const Shape& added = shapes_.emplace(key_, std::move(shape)).first->second;
-  Announce(added, result);
+  return Add(std::move(shape));
+}
+
+const RowWriter::ShapePtr& RowWriter::Renew(const ShapePtr& shape) {
+  if (!IsForgotten(*shape)) return shape;
+  const auto known = shapes_.find(shape->key);
+  return known != shapes_.end() ? known->second : Add(*shape);
+}
+
+const RowWriter::ShapePtr& RowWriter::Add(Shape shape) {
+  if (shapes_.size() >= kMaxShapes) {
+    first_shape_id_ += static_cast<int32_t>(shapes_by_id_.size());
+    shapes_.clear();
+    shapes_by_id_.clear();
+    delivery_->Push(Event::kShapesCleared);
+  }
+  shape.id = first_shape_id_ + static_cast<int32_t>(shapes_by_id_.size());
+  const ShapePtr& added = shapes_by_id_.emplace_back(std::make_shared<Shape>(std::move(shape)));
+  shapes_.emplace(added->key, added);
+  Announce(*added);
   return added;
 }
 
-void RowWriter::Announce(const Shape& shape, const PGresult* result) {
-  const int columns = PQnfields(result);
-  delivery_->PushWithText(Event::kShape, shape.id, columns);
-  for (int column = 0; column < columns; ++column) {
-    const Oid type = PQftype(result, column);
-    const auto kind = static_cast<int32_t>(shape.columns[static_cast<size_t>(column)].kind);
-    delivery_->PushText(PQfname(result, column));
-    delivery_->PushInt(static_cast<int32_t>(PQftable(result, column)));
-    delivery_->PushInt(PQftablecol(result, column));
-    delivery_->PushInt(static_cast<int32_t>(type));
-    delivery_->PushInt(PQfsize(result, column));
-    delivery_->PushInt(PQfmod(result, column));
-    delivery_->PushInt(PQfformat(result, column));
-    delivery_->PushInt(kind | (IsBinaryDecodable(type) ? kFieldBinaryDecodable : 0));
+void RowWriter::Announce(const Shape& shape) {
+  delivery_->PushWithText(Event::kShape, shape.id, static_cast<int32_t>(shape.described.size()));
+  for (size_t index = 0; index < shape.described.size(); ++index) {
+    const Column& column = shape.described[index];
+    const auto kind = static_cast<int32_t>(shape.columns[index].kind);
+    delivery_->PushText(column.name);
+    delivery_->PushInt(static_cast<int32_t>(column.table));
+    delivery_->PushInt(column.table_column);
+    delivery_->PushInt(static_cast<int32_t>(column.type));
+    delivery_->PushInt(column.size);
+    delivery_->PushInt(column.modifier);
+    delivery_->PushInt(column.format);
+    delivery_->PushInt(kind | (IsBinaryDecodable(column.type) ? kFieldBinaryDecodable : 0));
   }
 }
 

@@ -24,10 +24,17 @@ enum CommandHeader : uint32_t {
 enum class Command : int32_t {
   kQuery = 1,    // connection, slot, flags, text units, count, parameters
   kParse = 2,    // connection, slot, statement, text units
-  kExecute = 3,  // connection, slot, flags, statement, count, parameters
+  kExecute = 3,  // connection, slot, flags, statement, shape id or KnownColumns, count, parameters
   kClose = 4,    // connection, slot, statement
   kSync = 5,     // connection, slot
   kSkip = 6,     // two ints of any value: a Sync that was moved further down
+};
+
+// What is known of the result of a prepared statement whose columns cannot change, in the place of
+// the id of its shape. What is known is not asked for again.
+enum KnownColumns : int32_t {
+  kColumnsUnknown = -1,
+  kColumnsNone = -2,  // it returns no rows
 };
 
 // A parameter is two ints: its kind and its length or value.

@@ -15,6 +15,8 @@ const header = Object.freeze({
 
 const command = Object.freeze({ query: 1, parse: 2, execute: 3, close: 4, sync: 5, skip: 6 });
 
+const knownColumns = Object.freeze({ unknown: -1, none: -2 });
+
 const paramKind = Object.freeze({ null: 0, text: 1, int32: 2, bytes: 3 });
 
 const flag = Object.freeze({
@@ -88,6 +90,7 @@ const unsafeIntegerHigh = 0x7ff80bad;
 module.exports = {
   header,
   command,
+  knownColumns,
   paramKind,
   flag,
   int8Mode,

@@ -211,7 +211,8 @@ class CommandWriter {
     flags |= info.keepsColumns
       ? preparedFlags(statement, types, this.#formats)
       : unpreparedFlags(types);
-    ticks.writeExecute(id, slot, flags, statement.id, parameters);
+    const columns = this.#statements.columnsOf(statement, query);
+    ticks.writeExecute(id, slot, flags, statement.id, columns, parameters);
   }
 }
 

@@ -16,6 +16,7 @@ const {
   StatementCache,
 } = require('../statements');
 const { Housekeeping } = require('./housekeeping');
+const { KnownColumns } = require('./known-columns');
 const { LostStatements } = require('./lost-statements');
 const { SchemaWatch } = require('./schema-watch');
 const { StatementKeeping } = require('./statement-keeping');
@@ -57,6 +58,7 @@ class PreparedStatements {
   #registry;
   #lost;
   #keeping;
+  #columns;
   #watch;
   #load;
 
@@ -80,6 +82,7 @@ class PreparedStatements {
     this.cache = new StatementCache(settings.statementCacheSize, settings.statementCacheBytes);
     const takeId = () => this.cache.takeId();
     this.#keeping = new StatementKeeping(connection, syncs, settings, takeId, resume);
+    this.#columns = new KnownColumns(this.#keeping);
   }
 
   /** A question of the driver's own is on its way, to which a pooler may answer nothing if there is another. */
@@ -147,6 +150,15 @@ class PreparedStatements {
     return this.#watch.mayBeInTransaction && name === undefined && info.hasOpenColumns;
   }
 
+  /**
+   * @param {Statement} statement
+   * @param {Query} query that is about to execute it
+   * @returns {number} what is known of its columns, as ticks.writeExecute() takes it
+   */
+  columnsOf(statement, query) {
+    return this.#columns.of(statement, query);
+  }
+
   /** @param {Statement} statement @param {Query} query that would execute it */
   #isCurrent(statement, { name, info }) {
     if (statement.schemaEpoch !== this.#registry.schemaEpoch) return false;
@@ -205,6 +217,7 @@ class PreparedStatements {
         if (query.parseFailed) this.cache.remove(statement);
       }
       statement.shape ??= query.shape;
+      this.#columns.learn(statement, query);
       if (statement.isRetired) this.#closeSoon(statement);
     }
     if (query.doubt !== undefined) this.#resolve(query, query.doubt);

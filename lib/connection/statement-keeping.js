@@ -7,7 +7,7 @@
 // time. Owned by prepared-statements.js.
 
 const { randomUUID } = require('node:crypto');
-const { afterDelivery } = require('../base');
+const { afterDelivery, knownColumns } = require('../base');
 const { takeSlot, ticks } = require('../native');
 const { Housekeeping } = require('./housekeeping');
 
@@ -36,6 +36,9 @@ class StatementKeeping {
   #isAsking = false;
   /** A question was sent: nothing else is, until it is answered. */
   isInFlight = false;
+  /** Whether it is proved that no pooler is between this connection and its server. */
+  isDirect = false;
+  #isKnown = false;
   #resume;
 
   /**
@@ -94,20 +97,35 @@ class StatementKeeping {
     this.#question = () => this.#askProcess();
   }
 
+  /** It is of use to know isDirect. */
+  wantDirect() {
+    const { keeping } = this.#settings;
+    if (this.#isKnown || this.#isAsking || keeping === 'managed' || keeping === 'blind') return;
+    this.#isAsking = true;
+    this.#question = () => this.#askProcess();
+  }
+
   /** A Sync has come. */
   synced() {
-    if (this.#question !== undefined) afterDelivery(() => this.#askIfQuiet());
+    if (this.#question === undefined) return;
+    afterDelivery(() => this.#connection.whenPipelining(() => this.#askIfPossible()));
   }
 
   /** Not in a transaction of a caller's: an error would abort that. */
-  #askIfQuiet() {
+  #askIfPossible() {
     const question = this.#question;
     const { session, state, canceller } = this.#connection;
     const isCancelling = canceller.current !== undefined;
-    const isIdle = session.isAllAnswered && !isCancelling && session.transactionStatus <= IDLE;
+    const isPossible = session.isAllAnswered || this.#isCrowded;
+    const isIdle = isPossible && !isCancelling && session.transactionStatus <= IDLE;
     if (question === undefined || state !== 'ready' || !isIdle) return;
     this.#question = undefined;
     question();
+  }
+
+  /** Whether callers have more than one query in flight: then it does no harm if there is another. */
+  get #isCrowded() {
+    return this.#connection.isShared && this.#connection.inFlight > 1;
   }
 
   /** A pooler reports process ids of its own. */
@@ -117,13 +135,20 @@ class StatementKeeping {
     this.#send(
       'select pg_catalog.pg_backend_pid()',
       (row) => (found = Number(row[0])),
-      () => {
-        if (found === undefined) this.#isAsking = false;
-        else if (found === this.#connection.processID) this.#learn('direct');
-        else if (this.#connection.state === 'ready') this.#question = () => this.#askName();
-        this.synced();
-      },
+      () => this.#learnProcess(found),
     );
+  }
+
+  /** @param {number | undefined} found undefined: there was no answer */
+  #learnProcess(found) {
+    const { processID, isShared, state } = this.#connection;
+    this.#isKnown = found !== undefined;
+    this.isDirect = found === processID;
+    if (this.isDirect) this.#learn('direct');
+    const isWanted = this.#settings.keeping === 'unknown' && !isShared && state === 'ready';
+    if (this.#isKnown && isWanted) this.#question = () => this.#askName();
+    else this.#isAsking = false;
+    this.synced();
   }
 
   /** A statement looks for itself by its own text, and so for the name that it has on the server. */
@@ -159,7 +184,7 @@ class StatementKeeping {
    */
   #send(text, onRow, onAnswered, isPrepared = false) {
     const { id } = this.#connection;
-    this.isInFlight = true;
+    this.isInFlight = !this.#isSure && !this.#isCrowded;
     const answered = () => {
       this.isInFlight = false;
       onAnswered();
@@ -169,7 +194,7 @@ class StatementKeeping {
     if (isPrepared) {
       const statement = this.#takeId();
       ticks.writeParse(id, slot, statement, text);
-      ticks.writeExecute(id, slot, 0, statement, []);
+      ticks.writeExecute(id, slot, 0, statement, knownColumns.unknown, []);
       ticks.writeClose(id, slot, statement);
     } else {
       ticks.writeQuery(id, slot, 0, text, []);

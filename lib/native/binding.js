@@ -59,6 +59,7 @@ if (process.versions.bun !== undefined || process.versions.deno !== undefined) {
  * @property {boolean} seesCopyErrors whether an error in the data of a COPY is known before the
  *   data end
  * @property {boolean} placesNotices whether the addon tells for certain which slot a notice is about
+ * @property {boolean} omitsDescribe whether columns that are known are not described again (ticks.writeExecute())
  * @property {boolean} pipelinesSimple whether queries may be sent by the simple protocol among others (flag.simple)
  */
 

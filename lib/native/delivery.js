@@ -35,7 +35,8 @@ function addShape(at) {
     );
     kinds.push(int32[field + 8]);
   }
-  shapes.set(int32[at + 1], new Shape(fields, kinds));
+  const id = int32[at + 1];
+  shapes.set(id, new Shape(fields, kinds, id));
   return 3 + count * shapeFieldInts;
 }
 

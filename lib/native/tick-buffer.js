@@ -154,19 +154,22 @@ function writeQuery(connection, slot, flags, text, parameters) {
  * @param {number} slot
  * @param {number} flags
  * @param {number} statement
+ * @param {number} columns the id of the shape of its rows, or one of `knownColumns`. What is known is not
+ *   described by the server again
  * @param {readonly Parameter[]} parameters
  * @throws {RangeError} too large for V8 or for a tick: call rollback() then
  * @throws {import('../base').BytesGoneError} the same
  */
-function writeExecute(connection, slot, flags, statement, parameters) {
-  const at = reserve(6 + 2 * parameters.length);
+function writeExecute(connection, slot, flags, statement, columns, parameters) {
+  const at = reserve(7 + 2 * parameters.length);
   commands[at] = command.execute;
   commands[at + 1] = connection;
   commands[at + 2] = slot;
   commands[at + 3] = flags;
   commands[at + 4] = statement;
-  commands[at + 5] = parameters.length;
-  writeParameters(at, 6, parameters);
+  commands[at + 5] = columns;
+  commands[at + 6] = parameters.length;
+  writeParameters(at, 7, parameters);
 }
 
 /**

@@ -3,7 +3,7 @@
 // What the addon announces once for all results that look alike: names, types and kinds of cells.
 // It keeps the function that builds its rows (row-builder.js). Made by native/delivery.js.
 
-const { cellKind, fieldBinaryDecodable } = require('../base');
+const { cellKind, fieldBinaryDecodable, knownColumns } = require('../base');
 const { cellsOf } = require('./cells');
 const { findParser } = require('./parsers');
 const { canGenerateCode, generateBuilder, plainBuilder } = require('./row-builder');
@@ -39,8 +39,10 @@ class Shape {
   /**
    * @param {Field[]} fields
    * @param {number[]} kinds CellKind, perhaps with fieldBinaryDecodable, by column
+   * @param {number} [id] by which the addon knows it
    */
-  constructor(fields, kinds) {
+  constructor(fields, kinds, id = knownColumns.unknown) {
+    this.id = id;
     this.fields = fields;
     this.keys = fields.map(({ name }) => name);
     this.kinds = kinds.map((kind) => kind & ~fieldBinaryDecodable);

@@ -5,6 +5,8 @@
 // these are not those that the session began with. It only keeps the list: command-writer.js writes Parse and Execute,
 // prepared-statements.js Close. Statement ids are never used twice.
 
+const { knownColumns } = require('../base');
+
 /** One prepared statement. */
 class Statement {
   /** Whether the Parse has been answered. */
@@ -29,6 +31,8 @@ class Statement {
   batch = undefined;
   /** @type {import('../rows').Shape | undefined} columns, once it has returned rows */
   shape = undefined;
+  /** What is known of its result: the id of a shape, or one of `knownColumns`. @type {number} */
+  columns = knownColumns.unknown;
   /** The flags of an execution with the default types, and the epoch of those. */
   flags = 0;
   flagsEpoch = -1;

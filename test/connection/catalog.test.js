@@ -11,7 +11,14 @@ const { errorOf } = require('../support/outcomes');
 const { applicationName, until } = require('../support/outside');
 const { newPool, teach, usePools, warm } = require('../support/pools');
 const { someOf } = require('../support/property');
-const { MANY, atOnce, counted, makeKnown, untilShared } = require('../support/sync-groups');
+const {
+  MANY,
+  atOnce,
+  counted,
+  makeKnown,
+  untilShared,
+  withoutOtherQuestions,
+} = require('../support/sync-groups');
 const { newClient } = require('../support/connect');
 
 const READ = 'select $1::int as i';
@@ -20,6 +27,7 @@ describe('The catalog of a database', function () {
   this.timeout(30000);
 
   const observer = usePools();
+  withoutOtherQuestions();
 
   /** What none of the tests below changes for the others. */
   const BEFORE = `

@@ -18,6 +18,7 @@ const TABLES = {
   ExecuteFlags: { table: 'flag', prefix: 'kFlag' },
   Int8Mode: { table: 'int8Mode' },
   Event: { table: 'event' },
+  KnownColumns: { table: 'knownColumns', prefix: 'kColumns' },
   Phase: { table: 'phase' },
   NotSentReason: { table: 'notSentReason' },
   CellKind: { table: 'cellKind' },

@@ -353,7 +353,8 @@ describe('Pool', function () {
 
     it('shows one flush for 64 queries of a tick, and with syncGroup: off a Sync for each', async () => {
       const pool = newPool({ max: 1, syncGroup: 'off' });
-      await pool.query(PID);
+      // One question of the driver's own is among the first.
+      await countBursts(pool, 5);
       const bursts = 50;
       const { queries, syncs, flushes, wakeups } = await countBursts(pool, bursts);
       assert.equal(queries, 100 * bursts);
@@ -367,8 +368,8 @@ describe('Pool', function () {
       const pool = newPool({ max: 1 });
       await until('they share Syncs', async () => {
         const { queries, syncs } = await countBursts(pool, 5);
-        // One look at the catalog is among them, once.
-        assert.ok(queries === 500 || queries === 501, `${queries} queries`);
+        // One look at the catalog is among them, and one question for the process, once.
+        assert.ok(queries >= 500 && queries <= 502, `${queries} queries`);
         assert.ok(syncs <= queries);
         return syncs <= 0.2 * queries;
       });

@@ -49,6 +49,7 @@ const NEEDED = [
   'deps/libpq-patches/0001-do-not-move-the-output-buffer.patch',
   'deps/libpq-patches/0002-pass-rows-to-a-receiver.patch',
   'deps/libpq-patches/0003-allow-simple-queries-in-a-pipeline.patch',
+  'deps/libpq-patches/0004-leave-out-the-describe.patch',
   'deps/libpq/source/src/interfaces/libpq/fe-exec.c',
 ];
 

@@ -234,7 +234,7 @@ class Session {
       if (type === 'E') this.#texts.push(text);
       return;
     }
-    const { columns, rows, tag } = this.#answerTo(text)(values, isBinary);
+    const { columns, rows, tag } = this.#answerTo(text)(values, isBinary, type);
     if (type === 'D') {
       const format = isBinary ? 1 : 0;
       this.#answers.push(columns.length > 0 ? m.rowDescription(columns, format) : m.NO_DATA);
@@ -257,7 +257,7 @@ class Session {
     } else if (text === '') {
       this.#answers.push(m.EMPTY_QUERY);
     } else if (!text.includes(';')) {
-      const { columns, rows, tag } = this.#answerTo(text)([], false);
+      const { columns, rows, tag } = this.#answerTo(text)([], false, 'Q');
       if (columns.length > 0) this.#answers.push(m.rowDescription(columns, 0));
       this.#answers.push(...rows.map((row) => m.dataRow(row)), m.commandComplete(tag));
     } else {
@@ -301,7 +301,7 @@ class ScriptedServer extends Relay {
    * @type {(sane: Buffer[], turn: Turn) => Buffer | Buffer[] | undefined}
    */
   reply = (sane) => sane;
-  /** Answers to texts of a test's own. @type {Record<string, (values: any[], isBinary: boolean) => Answer>} */
+  /** Answers to texts of a test's own. @type {Record<string, (values: any[], isBinary: boolean, type: string) => Answer>} */
   statements = {};
   /** After so many bytes the next connection ends: by its end, or by a reset. */
   cutAt = Infinity;

@@ -3,6 +3,7 @@
 // What the tests of Sync groups share: texts that are made known, so that they are sent in groups,
 // and counts of what was sent.
 
+const { binding } = require('../../lib/native');
 const { until } = require('./outside');
 
 /** More than one group holds. */
@@ -72,6 +73,31 @@ async function makeKnown(pool, ...queries) {
   await untilShared(pool, () =>
     Promise.all(queries.flatMap((query) => Array.from({ length: 2 * MANY }, () => run(query)))),
   );
+  await untilNothingIsAsked(() => run(queries[0]));
 }
 
-module.exports = { MANY, atOnce, counted, makeKnown, settledAtOnce, untilShared };
+/** Stands in a describe block: no connection asks which process it leads to, so that other questions can be counted. */
+function withoutOtherQuestions() {
+  const { omitsDescribe } = binding;
+  before(() => (binding.omitsDescribe = false));
+  after(() => (binding.omitsDescribe = omitsDescribe));
+}
+
+/**
+ * Behind so many executions of prepared statements a connection has asked which process it leads to.
+ * @param {() => Promise<any>} run executes one
+ */
+async function untilNothingIsAsked(run) {
+  await atOnce(300, run);
+  await run();
+}
+
+module.exports = {
+  MANY,
+  atOnce,
+  counted,
+  makeKnown,
+  settledAtOnce,
+  untilShared,
+  withoutOtherQuestions,
+};

@@ -1340,6 +1340,7 @@ pqAllocCmdQueueEntry(PGconn *conn)
 	}
 	entry->next = NULL;
 	entry->query = NULL;
+	entry->knownColumns = PGCOLUMNS_UNKNOWN;
 
 	return entry;
 }
@@ -1896,11 +1897,17 @@ PQsendQueryGuts(PGconn *conn,
 	if (pqPutMsgEnd(conn) < 0)
 		goto sendFailed;
 
-	/* construct the Describe Portal message */
-	if (pqPutMsgStart(PqMsg_Describe, conn) < 0 ||
-		pqPutc('P', conn) < 0 ||
-		pqPuts("", conn) < 0 ||
-		pqPutMsgEnd(conn) < 0)
+	/*
+	 * Construct the Describe Portal message, unless the application knows the
+	 * columns of its prepared statement.
+	 */
+	if (command == NULL)
+		entry->knownColumns = conn->knownColumns;
+	if (entry->knownColumns == PGCOLUMNS_UNKNOWN &&
+		(pqPutMsgStart(PqMsg_Describe, conn) < 0 ||
+		 pqPutc('P', conn) < 0 ||
+		 pqPuts("", conn) < 0 ||
+		 pqPutMsgEnd(conn) < 0))
 		goto sendFailed;
 
 	/* construct the Execute message */

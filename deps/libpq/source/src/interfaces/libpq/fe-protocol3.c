@@ -48,6 +48,7 @@
 
 static void handleFatalError(PGconn *conn);
 static void handleSyncLoss(PGconn *conn, char id, int msgLength);
+static bool returnsKnownColumns(const PGconn *conn);
 static int	getRowDescriptions(PGconn *conn, int msgLength);
 static int	getParamDescriptions(PGconn *conn, int msgLength);
 static int	getAnotherTuple(PGconn *conn, int msgLength);
@@ -207,7 +208,10 @@ pqParseInput3(PGconn *conn)
 						return;
 					if (!pgHavePendingResult(conn))
 					{
+						/* A result with rows, if there are none of them */
 						conn->result = PQmakeEmptyPGresult(conn,
+														   returnsKnownColumns(conn) ?
+														   PGRES_TUPLES_OK :
 														   PGRES_COMMAND_OK);
 						if (!conn->result)
 						{
@@ -282,7 +286,20 @@ pqParseInput3(PGconn *conn)
 					}
 					break;
 				case PqMsg_BindComplete:
-					/* Nothing to do for this message type */
+
+					/*
+					 * Nothing to do for this message type, but where no
+					 * RowDescription follows it is the sign that a result
+					 * begins: not within another one, and not before the
+					 * ReadyForQuery that we wait for.
+					 */
+					if ((returnsKnownColumns(conn) && pgHavePendingResult(conn)) ||
+						(conn->cmd_queue_head &&
+						 conn->cmd_queue_head->queryclass == PGQUERY_SYNC))
+					{
+						handleSyncLoss(conn, id, msgLength);
+						return;
+					}
 					break;
 				case PqMsg_CloseComplete:
 					/* If we're doing PQsendClose, we're done; else ignore */
@@ -381,6 +398,13 @@ pqParseInput3(PGconn *conn)
 						return;
 					break;
 				case PqMsg_DataRow:
+
+					/*
+					 * The columns that the application knows are not in the
+					 * result.
+					 */
+					if (!pgHavePendingResult(conn) && returnsKnownColumns(conn))
+						conn->result = PQmakeEmptyPGresult(conn, PGRES_TUPLES_OK);
 					if (conn->result != NULL &&
 						(conn->result->resultStatus == PGRES_TUPLES_OK ||
 						 conn->result->resultStatus == PGRES_TUPLES_CHUNK))
@@ -402,8 +426,15 @@ pqParseInput3(PGconn *conn)
 							pqParseDone(conn, conn->inCursor);
 							continue;
 						}
+						if (returnsKnownColumns(conn))
+						{
+							/* The result does not know them, so cannot store it */
+							libpq_append_conn_error(conn, "server sent a row that does not have the known columns");
+							pqSaveErrorResult(conn);
+							conn->inCursor += msgLength;
+						}
 						/* Read another tuple of a normal query response */
-						if (getAnotherTuple(conn, msgLength))
+						else if (getAnotherTuple(conn, msgLength))
 							return;
 					}
 					else if (conn->error_result ||
@@ -523,6 +554,17 @@ handleSyncLoss(PGconn *conn, char id, int msgLength)
 	libpq_append_conn_error(conn, "lost synchronization with server: got message type \"%c\", length %d",
 							id, msgLength);
 	handleFatalError(conn);
+}
+
+/*
+ * Whether the query that is being answered returns rows that were not
+ * described, since the application knows their columns.
+ */
+static bool
+returnsKnownColumns(const PGconn *conn)
+{
+	return conn->cmd_queue_head &&
+		conn->cmd_queue_head->knownColumns == PGCOLUMNS_KNOWN;
 }
 
 /*

@@ -338,12 +338,24 @@ typedef enum
 #define AUTH_RESPONSE_SASL			'S'
 
 /*
+ * What an application knows about the result of a prepared statement, so that
+ * there is no need to Describe it once more.
+ */
+typedef enum
+{
+	PGCOLUMNS_UNKNOWN,
+	PGCOLUMNS_KNOWN,			/* it returns rows */
+	PGCOLUMNS_NONE				/* it returns no rows */
+} PGKnownColumns;
+
+/*
  * An entry in the pending command queue.
  */
 typedef struct PGcmdQueueEntry
 {
 	PGQueryClass queryclass;	/* Query type */
 	char	   *query;			/* SQL command, or NULL if none/unknown/OOM */
+	PGKnownColumns knownColumns;	/* what the application knows of its result */
 	struct PGcmdQueueEntry *next;	/* list link */
 } PGcmdQueueEntry;
 
@@ -450,6 +462,9 @@ struct pg_conn
 
 	/* Callback procedures for notice message processing */
 	PGNoticeHooks noticeHooks;
+
+	/* What is known about the result of the prepared statement to be sent */
+	PGKnownColumns knownColumns;
 
 	/* Callback procedure for rows, which are not stored in results then */
 	int			(*rowReceiver) (void *arg, const PGresult *res,
