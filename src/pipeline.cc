@@ -163,9 +163,8 @@ void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement, int3
   const int format = (flags & kFlagBinary) != 0 ? 1 : 0;
   RowWriter::ShapePtr shape = kOmitsDescribe ? context_.rows->Find(columns, flags) : nullptr;
   if (shape != nullptr || (kOmitsDescribe && columns == kColumnsNone)) {
-    const int sent =
-        SendKnown(conn_.get(), name.text, params.count, params.values, params.lengths,
-                  params.formats, format, shape != nullptr);
+    const int sent = SendKnown(conn_.get(), name.text, params.count, params.values, params.lengths,
+                               params.formats, format, shape != nullptr);
     Sent(sent, Phase::kExecute, slot, flags, std::move(shape));
     return;
   }

@@ -151,9 +151,9 @@ class Pipeline final : public SocketWatcher::Owner {
     Phase phase;
     int32_t slot;
     uint32_t flags;
-    bool answered;     // a result has come, its NULL has not
-    bool completed;    // so has its end: a tag, an error
-    uint64_t sent_at;  // uv_hrtime
+    bool answered;              // a result has come, its NULL has not
+    bool completed;             // so has its end: a tag, an error
+    uint64_t sent_at;           // uv_hrtime
     RowWriter::ShapePtr shape;  // of rows that the server does not describe
   };
 

@@ -66,8 +66,8 @@ class RowWriter {
   // needed then, too), and kUnreadable behind the last row that could be read.
   void Write(const PGresult* result, int32_t slot, uint32_t flags);
 
-  // Writes rows of a result: DataRow messages, up to the first other or incomplete one. `known`: its
-  // shape, if `result` does not describe it. The same events as Write(), but none for no rows.
+  // Writes rows of a result: DataRow messages, up to the first other or incomplete one. `known`:
+  // its shape, if `result` does not describe it. The same events as Write(), but none for no rows.
   // Returns the bytes that it has read, none of a message that is not a row of this result.
   size_t Receive(Receiving* receiving, const ShapePtr& known, const PGresult* result,
                  std::string_view messages, int32_t slot, uint32_t flags);
