@@ -180,7 +180,7 @@ int RowWriter::WriteRow(const PGresult* result, int row, const Shape& shape) {
 }
 
 void RowWriter::WriteNone(const ShapePtr& known, int32_t slot) {
-  const ShapePtr& shape = Renew(known);
+  const ShapePtr shape = Renew(known);
   delivery_->BeginResult();
   delivery_->Push(Event::kRows, slot, shape->id, 0, delivery_->cell_count(), false);
 }
@@ -324,7 +324,7 @@ const RowWriter::ShapePtr& RowWriter::FindShape(const PGresult* result, uint32_t
   return Add(std::move(shape));
 }
 
-const RowWriter::ShapePtr& RowWriter::Renew(const ShapePtr& shape) {
+RowWriter::ShapePtr RowWriter::Renew(const ShapePtr& shape) {
   if (!IsForgotten(*shape)) return shape;
   const auto known = shapes_.find(shape->key);
   return known != shapes_.end() ? known->second : Add(*shape);

@@ -86,7 +86,7 @@ class RowWriter {
   bool ReceiveRow(Receiving* receiving, const Shape& shape, std::string_view body, int32_t slot);
   const ShapePtr& FindShape(const PGresult* result, uint32_t flags);
   // The same shape, or one like it if JavaScript was told to forget that.
-  const ShapePtr& Renew(const ShapePtr& shape);
+  ShapePtr Renew(const ShapePtr& shape);
   const ShapePtr& Add(Shape shape);
   bool IsForgotten(const Shape& shape) const { return shape.id < first_shape_id_; }
   void Announce(const Shape& shape);
