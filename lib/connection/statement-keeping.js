@@ -26,6 +26,9 @@ const { Housekeeping } = require('./housekeeping');
 /** PQTRANS_IDLE */
 const IDLE = 0;
 
+/** Who may not ask for the process is not asked again and again; somebody's cancel request may have hit the question. */
+const MAX_FAILURES = 3;
+
 class StatementKeeping {
   #connection;
   #syncs;
@@ -39,6 +42,8 @@ class StatementKeeping {
   /** Whether it is proved that no pooler is between this connection and its server. */
   isDirect = false;
   #isKnown = false;
+  /** How often the question has had no answer. */
+  #failures = 0;
   #resume;
 
   /**
@@ -92,15 +97,17 @@ class StatementKeeping {
 
   /** It is of use to know. */
   #want() {
-    if (this.#settings.keeping !== 'unknown' || this.#isAsking) return;
-    this.#isAsking = true;
-    this.#question = () => this.#askProcess();
+    if (this.#settings.keeping === 'unknown') this.#wantProcess();
   }
 
   /** It is of use to know isDirect. */
   wantDirect() {
     const { keeping } = this.#settings;
-    if (this.#isKnown || this.#isAsking || keeping === 'managed' || keeping === 'blind') return;
+    if (!this.#isKnown && keeping !== 'managed' && keeping !== 'blind') this.#wantProcess();
+  }
+
+  #wantProcess() {
+    if (this.#isAsking || this.#failures === MAX_FAILURES) return;
     this.#isAsking = true;
     this.#question = () => this.#askProcess();
   }
@@ -143,6 +150,7 @@ class StatementKeeping {
   #learnProcess(found) {
     const { processID, isShared, state } = this.#connection;
     this.#isKnown = found !== undefined;
+    if (!this.#isKnown) ++this.#failures;
     this.isDirect = found === processID;
     if (this.isDirect) this.#learn('direct');
     const isWanted = this.#settings.keeping === 'unknown' && !isShared && state === 'ready';

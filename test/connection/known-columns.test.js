@@ -9,6 +9,7 @@ const { binding } = require('../../lib/native');
 const { newClient } = require('../support/connect');
 const { describeResult, withPg } = require('../support/like-pg');
 const { errorOf } = require('../support/outcomes');
+const { until } = require('../support/outside');
 const { Proxy } = require('../support/proxy');
 const { newPool, usePools } = require('../support/pools');
 
@@ -174,6 +175,26 @@ describe('Columns that are known', () => {
     assert.equal(await descriptionsOf(() => times(5, (i) => client.query(SELECT, [i]))), 5);
   });
 
+  it('are described each time where nobody may ask for the process, which is not asked for again and again', async () => {
+    let asked = 0;
+    proxy.changeRequest = (bytes) => {
+      const at = bytes.indexOf('pg_backend_pid');
+      if (at < 0) return bytes;
+      ++asked;
+      bytes.write('no_such_thing_', at);
+      return bytes;
+    };
+    const pool = poolOf();
+    await times(5, () => prepare(pool));
+    assert.ok(asked <= 3 && (asked > 0 || DESCRIBED > 0), `${asked} times`);
+    assert.equal(await descriptionsOf(() => times(5, (i) => pool.query(SELECT, [i]))), 5);
+    asked = 0;
+    const client = await newClient(proxy.options());
+    await times(3, () => prepare(client));
+    assert.ok(asked > 0 && asked <= 3, `${asked} times`);
+    assert.equal(await descriptionsOf(() => times(5, (i) => client.query(SELECT, [i]))), 5);
+  });
+
   it('are asked for once on a connection that is never idle', async () => {
     const pool = poolOf();
     let isDone = false;
@@ -182,9 +203,7 @@ describe('Columns that are known', () => {
     });
     try {
       const described = () => descriptionsOf(() => times(MANY, (i) => pool.query(SELECT, [i])));
-      await described();
-      for (let i = 0; i < 50 && (await described()) > 0; ++i);
-      if (DESCRIBED === 0) assert.equal(await described(), 0);
+      await until('it has asked', async () => DESCRIBED > 0 || (await described()) === 0);
     } finally {
       isDone = true;
       await Promise.all(callers);

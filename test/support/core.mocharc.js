@@ -24,6 +24,7 @@ const SPECS = [
   'rows/dates',
   'base/errors',
   'connection/healing',
+  'connection/known-columns',
   'faults/hostile-values',
   'rows/int8',
   'rows/no-code-generation',
