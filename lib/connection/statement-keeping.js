@@ -151,8 +151,9 @@ class StatementKeeping {
     const { processID, isShared, state } = this.#connection;
     this.#isKnown = found !== undefined;
     if (!this.#isKnown) ++this.#failures;
-    this.isDirect = found === processID;
-    if (this.isDirect) this.#learn('direct');
+    // 0 is what they say who have none.
+    this.isDirect = found === processID && processID > 0;
+    if (found === processID) this.#learn('direct');
     const isWanted = this.#settings.keeping === 'unknown' && !isShared && state === 'ready';
     if (this.#isKnown && isWanted) this.#question = () => this.#askName();
     else this.#isAsking = false;
