@@ -56,9 +56,11 @@ void Pipeline::SendQuery(int32_t slot, uint32_t flags, const char* text,
 void Pipeline::SendParse(int32_t slot, int32_t statement, const char* text) {
   Note("parse", slot, std::to_string(statement) + " " + Quote(text));
 }
-void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement,
+void Pipeline::SendExecute(int32_t slot, uint32_t flags, int32_t statement, int32_t columns,
                            const ParamArrays& params) {
-  Note("execute", slot, std::to_string(flags) + " " + std::to_string(statement) + Describe(params));
+  Note("execute", slot,
+       std::to_string(flags) + " " + std::to_string(statement) + " " + std::to_string(columns) +
+           Describe(params));
 }
 void Pipeline::SendClose(int32_t slot, int32_t statement) {
   Note("close", slot, std::to_string(statement));
@@ -219,9 +221,13 @@ class Writer {
         const bool is_query = command == Command::kQuery;
         const int count = data_->ConsumeIntegralInRange(0, 5);
         const size_t at = tick.ints.size();
-        PutInts({number, 0, count});
-        if (is_query) text = PutText();
-        tick.ints[at + 1] = is_query ? units_ : number + 1;
+        if (is_query) {
+          PutInts({number, 0, count});
+          text = PutText();
+          tick.ints[at + 1] = units_;
+        } else {
+          PutInts({number, number + 1, number - 3, count});
+        }
         const std::string params = PutParams(count, &nul);
         if (text.find('\0') != std::string::npos) {
           nul = -1;
@@ -238,7 +244,8 @@ class Writer {
           Expect("query", slot, std::to_string(number) + " " + Quote(text) + params);
         } else {
           Expect("execute", slot,
-                 std::to_string(number) + " " + std::to_string(number + 1) + params);
+                 std::to_string(number) + " " + std::to_string(number + 1) + " " +
+                     std::to_string(number - 3) + params);
         }
         break;
       }

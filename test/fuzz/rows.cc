@@ -1,9 +1,9 @@
 // Fuzz target: src/row_writer.cc and delivery.cc. Results of any shape, many in
 // one delivery, with values of all lengths about the limits of a chunk, whole or as
 // messages that arrive in parts, are read back as lib/native/delivery.js does it: each
-// row must be where its event says, with the values that went in. At last any bytes are
-// taken for messages. Built and run by scripts/fuzz.js, with a system libpq for its
-// PGresult.
+// row must be where its event says, with the values that went in; of a shape that is known
+// the result has no columns. At last any bytes are taken for messages. Built and run by
+// scripts/fuzz.js, with a system libpq for its PGresult.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstring>
@@ -34,6 +34,10 @@ struct Column {
   std::string name;
   Oid type;
   bool is_binary;  // of kInt4
+
+  bool operator==(const Column& other) const {
+    return name == other.name && type == other.type && is_binary == other.is_binary;
+  }
 };
 
 struct Field {
@@ -145,9 +149,25 @@ ResultPtr MakeResult(FuzzedDataProvider* data, const std::vector<Column>& column
   return result;
 }
 
-// As libpq does it: the first message is whole, and the last may not be.
+using Shapes = std::map<int32_t, std::vector<Column>>;
+
+// The shape of an earlier delivery that has these columns, or null.
+RowWriter::ShapePtr FindKnown(const RowWriter& writer, const Shapes& announced,
+                              const std::vector<Column>& columns) {
+  for (const auto& [id, described] : announced) {
+    if (described != columns || columns.empty()) continue;
+    return writer.Find(id, columns[0].is_binary ? kFlagBinary : 0);
+  }
+  return nullptr;
+}
+
+// As libpq does it: the first message is whole, and the last may not be. `known`: null, or the
+// shape of the rows, which `described` does not tell then.
 void ReceiveRows(FuzzedDataProvider* data, RowWriter* writer, const Delivery& delivery,
-                 const PGresult* result, const Rows& rows, int32_t slot) {
+                 const RowWriter::ShapePtr& known, const PGresult* described, const Rows& rows,
+                 int32_t slot) {
+  const ResultPtr without(PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK));
+  const PGresult* result = known != nullptr ? without.get() : described;
   const uint32_t flags = data->ConsumeBool() ? kFlagWhole : 0;
   std::string messages;
   std::vector<size_t> ends;
@@ -163,14 +183,17 @@ void ReceiveRows(FuzzedDataProvider* data, RowWriter* writer, const Delivery& de
     while (row < rows.size() && ends[row] <= arrived) ++row;
     const std::string_view there = std::string_view(messages).substr(at, arrived - at);
     const bool was_empty = delivery.empty() || delivery.IsHeldBack();
-    at += writer->Receive(&receiving, result, there, slot, flags);
+    at += writer->Receive(&receiving, known, result, there, slot, flags);
     CHECK(at == ends[row - 1]);
     if (delivery.IsHeldBack()) CHECK(was_empty && flags == kFlagWhole);
   }
-  if (!receiving.has_begun()) writer->Write(result, slot, flags);
+  if (receiving.has_begun()) return;
+  if (known != nullptr) {
+    writer->WriteNone(known, slot);
+  } else {
+    writer->Write(result, slot, flags);
+  }
 }
-
-using Shapes = std::map<int32_t, std::vector<Column>>;
 
 // lib/native/delivery.js, with the checks that it does without.
 class Reader {
@@ -338,7 +361,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
       const ResultPtr result =
           MakeResult(&data, columns, &expected, are_received ? &rows : nullptr);
       if (are_received) {
-        ReceiveRows(&data, &writer, delivery, result.get(), rows, slot);
+        const RowWriter::ShapePtr known =
+            data.ConsumeBool() ? FindKnown(writer, announced, columns) : nullptr;
+        ReceiveRows(&data, &writer, delivery, known, result.get(), rows, slot);
       } else {
         writer.Write(result.get(), slot, 0);
       }
@@ -358,7 +383,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     RowWriter::Receiving receiving;
     const std::string_view any(reinterpret_cast<const char*>(bytes), size);
     for (size_t at = 0; at < size; ++at) {
-      const size_t taken = writer.Receive(&receiving, result.get(), any.substr(at), 0, 0);
+      const size_t taken = writer.Receive(&receiving, nullptr, result.get(), any.substr(at), 0, 0);
       CHECK(taken <= size - at && (taken == 0 || taken >= 7));
     }
     delivery.Clear();
