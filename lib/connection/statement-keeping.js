@@ -4,7 +4,8 @@
 // session of the server. Until that is known, a statement of an earlier transaction is executed only where its query
 // would be sent again without it. Found out once for all of a pool or client, by the first who has a connection alone
 // and prepares one, as soon as nothing else is in flight there: PgBouncer 1.18 in statement mode may not answer two at a
-// time. Owned by prepared-statements.js.
+// time. That no pooler is between is asked of each connection besides, by who leaves out descriptions (known-columns.js).
+// Owned by prepared-statements.js.
 
 const { randomUUID } = require('node:crypto');
 const { afterDelivery, knownColumns } = require('../base');
@@ -41,6 +42,7 @@ class StatementKeeping {
   isInFlight = false;
   /** Whether it is proved that no pooler is between this connection and its server. */
   isDirect = false;
+  /** Whether the question for the process was answered. */
   #isKnown = false;
   /** How often the question has had no answer. */
   #failures = 0;

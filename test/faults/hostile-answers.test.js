@@ -183,7 +183,7 @@ const WITHOUT_DESCRIPTION = WRONG.filter(([, change]) => {
     return false;
   }
 });
-/** What is wrong if there is none. */
+/** What is wrong if there is none. An installed libpq always asks for one. */
 const WRONG_UNDESCRIBED = [
   ...WITHOUT_DESCRIPTION,
   ['a description', behind('2', OTHER_ROWS), OWN, OWN],
@@ -242,21 +242,18 @@ describe('A server that sends wrong answers', () => {
   }
 
   describe('to uses of a text whose columns are known', () => {
-    for (const [what, change, first, others] of WRONG_UNDESCRIBED) {
+    for (const [what, change, first, others] of binding.omitsDescribe ? WRONG_UNDESCRIBED : []) {
       it(`with ${what} gives each query its own result or a correct outcome`, async () => {
         const pool = script.newPool({ syncGroup: 'off' });
         for (let use = 0; use < KNOWN; ++use) assertOwn(await echo(pool, use), use);
-        if (binding.omitsDescribe) {
-          script.server.reply = once((sane) => {
-            assert.ok(!sane.some((said) => typeOf(said) === 'T'));
-            return change(sane);
-          });
-        } else {
-          script.server.reply = once(change);
-        }
+        script.server.reply = once((sane) => {
+          assert.ok(!sane.some((said) => typeOf(said) === 'T'));
+          return change(sane);
+        });
         const [of, ...rest] = await script.echoes(pool, [1, 2, 3]);
-        // A row that is refused may end the connection, or not.
-        assert.ok([first, UNREADABLE, LOST].includes(of), of);
+        // What is refused may end the connection, or not.
+        const allowed = [UNREADABLE, LOST].includes(first) ? [UNREADABLE, LOST] : [first];
+        assert.ok(allowed.includes(of), of);
         for (const outcome of rest) assert.ok([OWN, others].includes(outcome), outcome);
         await script.recovers(pool);
       });
@@ -280,24 +277,23 @@ describe('A server that sends wrong answers', () => {
     });
   }
 
-  // Places in a sane answer to three: BindComplete, RowDescription, DataRow, CommandComplete each, or without the
-  // description.
-  for (const [what, order] of [
-    ["with another's row behind its own", [0, 1, 2, 6, 3, 4, 5, 7, 8, 9, 10, 11]],
-    ['with its row in the place of the next', [0, 1, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11]],
-    ['with its end before its beginning', [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
-    ["with another's row behind its own, undescribed", [0, 1, 4, 2, 3, 5, 6, 7, 8]],
-    ['with its row in the place of the next, undescribed', [0, 2, 3, 1, 4, 5, 6, 7, 8]],
-    ['with its end before its beginning, undescribed', [8, 0, 1, 2, 3, 4, 5, 6, 7]],
-    ['with its end behind the row of the next, undescribed', [0, 1, 3, 4, 2, 5, 6, 7, 8]],
-  ]) {
-    it(`to members of a Sync group ${what} is trusted by none of them`, async function () {
-      const isDescribed = !what.endsWith('undescribed');
-      if (!isDescribed && !binding.omitsDescribe) this.skip();
+  // Places in a sane answer to three: BindComplete, RowDescription, DataRow, CommandComplete each.
+  const DESCRIBED = [
+    ["with another's row behind its own", [0, 1, 2, 6, 3, 4, 5, 7, 8, 9, 10, 11], 4],
+    ['with its row in the place of the next', [0, 1, 3, 4, 5, 2, 6, 7, 8, 9, 10, 11], 4],
+    ['with its end before its beginning', [11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 4],
+  ];
+  // The same without the description.
+  const UNDESCRIBED = [
+    ["with another's row behind its own, undescribed", [0, 1, 4, 2, 3, 5, 6, 7, 8], KNOWN],
+    ['with its row in the place of the next, undescribed', [0, 2, 3, 1, 4, 5, 6, 7, 8], KNOWN],
+    ['with its end before its beginning, undescribed', [8, 0, 1, 2, 3, 4, 5, 6, 7], KNOWN],
+    ['with its end behind the row of the next, undescribed', [0, 1, 3, 4, 2, 5, 6, 7, 8], KNOWN],
+  ];
+  for (const [what, order, uses] of [...DESCRIBED, ...(binding.omitsDescribe ? UNDESCRIBED : [])]) {
+    it(`to members of a Sync group ${what} is trusted by none of them`, async () => {
       const pool = script.newPool({ syncGroup: 'all' });
-      for (let use = 0; use < (isDescribed ? 4 : KNOWN); ++use) {
-        assertOwn(await echo(pool, use), use);
-      }
+      for (let use = 0; use < uses; ++use) assertOwn(await echo(pool, use), use);
       let isChanged = false;
       let answered = 0;
       let together = 0;
