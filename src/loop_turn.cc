@@ -1,7 +1,10 @@
 // See loop_turn.h.
 #include "loop_turn.h"
 
+#include <utility>
+
 #include "pipeline.h"
+#include "thread_cpu.h"
 
 namespace pg_conduit {
 
@@ -9,6 +12,14 @@ namespace {
 
 // A poll that slept for longer than this was woken by something that arrived just then.
 constexpr uint64_t kSleptNanos = 20000;
+
+// Until it is measured; where it is not, for good.
+constexpr uint64_t kUsualSleepCost = 20000;
+constexpr uint64_t kSleepsPerMeasurement = 8;
+// So much of it is the latest measurement.
+constexpr uint64_t kNewPart = 8;
+// Longer after the poll somebody else's callback has run, whose CPU is not the sleep's.
+constexpr uint64_t kFirstNanos = 3000;
 
 }  // namespace
 
@@ -22,7 +33,7 @@ struct LoopTurn::Handles {
 };
 
 LoopTurn::LoopTurn(uv_loop_t* loop, HandleCount* handles, Owner* owner)
-    : loop_(loop), handles_(new Handles()), owner_(owner) {
+    : loop_(loop), handles_(new Handles()), owner_(owner), sleep_cost_(kUsualSleepCost) {
   handles_->count = handles;
   handles_->turn = this;
   handles_->open = 3;
@@ -95,7 +106,7 @@ void LoopTurn::Prepare() {
   if (owner_->HasDelivery() || Polls()) {
     StayAwake();
   } else if (uv_backend_timeout(loop_) != 0) {
-    ++sleeps_;
+    if (++sleeps_ % kSleepsPerMeasurement == 0) cpu_at_ = ThreadCpuNanos();
     pollers_ = 0;
   }
   idle_at_ = uv_metrics_idle_time(loop_);
@@ -122,8 +133,18 @@ const LoopTurn::Arrival& LoopTurn::arrival() {
 
 uint64_t LoopTurn::Slept() const { return uv_metrics_idle_time(loop_) - idle_at_; }
 
+void LoopTurn::MarkEvent() {
+  const uint64_t before = std::exchange(cpu_at_, 0);
+  if (before == 0) return;
+  const uint64_t slept = Slept();
+  if (slept == 0 || uv_hrtime() - polls_at_ > slept + kFirstNanos) return;
+  const uint64_t cost = ThreadCpuNanos() - before;
+  sleep_cost_ = (sleep_cost_ * (kNewPart - 1) + cost) / kNewPart;
+}
+
 void LoopTurn::Check() {
   uv_idle_stop(&handles_->idle);
+  cpu_at_ = 0;
   polled_at_ = polls_at_ + Slept();
   polls_at_ = 0;
   owner_->Deliver();

@@ -20,10 +20,6 @@ constexpr int kChunkRows = 256;
 // More than it takes to empty a socket's buffer.
 constexpr int kMaxLastReads = 4096;
 
-// With more than thirty queries or so in flight a sleep is shared by many answers, and to poll
-// costs more than it saves.
-constexpr size_t kFewPending = 64;
-
 // TLS records that are read before others have their turn, of 16 kB at most.
 constexpr int kMaxReads = 8;
 
@@ -108,6 +104,7 @@ bool Pipeline::Sent(int result, Phase phase, int32_t slot, uint32_t flags,
   }
   fifo_.push_back(
       Pending{phase, slot, flags, false, false, context_.turn->sent_at(), std::move(shape)});
+  if (EndsByReady(phase)) busy_poll_.SyncSent();
   RequestFlush();
   // A full output buffer made libpq read while it was writing.
   Drain();
@@ -220,8 +217,8 @@ void Pipeline::AwaitAnswer() {
   // Rows that still come are read faster if more of them are read at a time.
   if (lost() || !reading_ || fifo_.empty() || receiving_.has_begun()) {
     busy_poll_.Stop();
-  } else if (fifo_.size() <= kFewPending) {
-    busy_poll_.Await();
+  } else {
+    busy_poll_.Await(fifo_.size());
   }
 }
 
@@ -253,6 +250,7 @@ void Pipeline::OnSocketEvent(int status, int events) {
     Lose(uv_strerror(status));
     return;
   }
+  context_.turn->MarkEvent();
   ++counters_.wakeups;
   if ((events & UV_READABLE) != 0) busy_poll_.Arrived();
   if (reading_) Consume();
@@ -368,6 +366,7 @@ void Pipeline::Lose(const char* message) {
   }
   delivery->Patch(count_at, count);
   fifo_.clear();
+  busy_poll_.ForgetSyncs();
   if (simple_slot_ != kNoSlot) {
     delivery->Push(Event::kNotSent, simple_slot_, NotSentReason::kConnectionGone, 0);
     simple_slot_ = kNoSlot;

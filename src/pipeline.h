@@ -67,6 +67,8 @@ constexpr char kMismatch[] = "the server's answers do not match what was sent";
 constexpr char kUnaskedAnswer[] = "the server has sent an answer that nobody asked for";
 
 inline bool HasRows(Phase phase) { return phase == Phase::kExecute || phase == Phase::kSimple; }
+// Whether a ReadyForQuery ends its answer.
+inline bool EndsByReady(Phase phase) { return phase == Phase::kSync || phase == Phase::kSimple; }
 
 class Pipeline final : public SocketWatcher::Owner {
  public:

@@ -153,6 +153,7 @@ void Pipeline::TakeSync() {
 }
 
 int32_t Pipeline::TakeCost(uint64_t sent_at) {
+  busy_poll_.SyncAnswered();
   const ServerClock::SyncTime time = clock_.TakeSync(sent_at, context_.turn->arrival());
   if (time.round_trip_micros >= 0) {
     context_.delivery->Push(Event::kRoundTrip, id_, time.round_trip_micros);

@@ -10,6 +10,8 @@ const { cannotRun } = require('../support/cannot-run');
 const { endAll, newClient, newPool } = require('../support/connect');
 
 const TIMES = 100;
+/** At a time: more than may be expected while the loop stays awake for as long as it may. */
+const CALLERS = 8;
 /** Of an answer for which nobody stays awake: it is read, delivered and asked for. */
 const FEW_TURNS = 4;
 /** Fewer than it makes if it stays awake for one answer. */
@@ -57,6 +59,24 @@ describe('The event loop', function () {
     const client = await newClient({ busyPollMicros: 0 });
     const turns = await turnsFor(client, SOON);
     assert.ok(turns < FEW_TURNS, String(turns));
+  });
+
+  it('sleeps while the server has more to do, since a later answer delays nobody then', async () => {
+    const client = await newClient({ busyPollMicros: MOST });
+    /** @type {number[]} */
+    const turns = [];
+    let before = countTurns();
+    const call = async () => {
+      while (turns.length < TIMES) {
+        await client.query(SOON);
+        turns.push(countTurns() - before);
+        before = countTurns();
+      }
+    };
+    await Promise.all(Array.from({ length: CALLERS }, call));
+    // Not of all together: if this process has to wait for a core, the server runs out of work.
+    const median = turns.sort((a, b) => a - b)[TIMES >> 1];
+    assert.ok(median < FEW_TURNS, String(median));
   });
 
   it('sleeps if answers come late', async () => {
