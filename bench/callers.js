@@ -48,7 +48,8 @@ function formatTable(figures, cases) {
     const kind = anchors.includes(name) ? ', anchor' : limits.includes(name) ? ', limit' : '';
     return `\`${name}\` ${versionOf(figures, name)}${kind}`;
   });
-  const rows = cases.map(({ name, x }) => [
+  const upwards = [...cases].sort((a, b) => Number(a.x) - Number(b.x));
+  const rows = upwards.map(({ name, x }) => [
     String(x),
     ...shown.map((driver) => cell(find(figures, driver.name, name))),
   ]);

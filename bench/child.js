@@ -4,6 +4,7 @@
 
 const { getDriver } = require('./drivers');
 const { runCases, send, serveJob } = require('./serve-job');
+const { takeTurns } = require('./turn-clock');
 const { WORKLOADS } = require('./workloads');
 
 /**
@@ -16,15 +17,18 @@ const { WORKLOADS } = require('./workloads');
  * @property {string} workload
  * @property {string[]} cases
  * @property {Timing & { firstWarmupMillis: number }} timing
+ * @property {boolean} [takesTurns] with the processes of other drivers (turns.js)
  *
  * @typedef {{ version: string, settings: string }} Loaded
  *
- * What child.js sends: once that the driver could be loaded, then one for each case.
- * @typedef {{ loaded?: Loaded, case?: string, measurement?: Measurement, error?: string }} Message
+ * What child.js sends: once that the driver could be loaded, then one for each case; and, if it takes turns, that it has
+ * nothing in flight any more.
+ * @typedef {{ loaded?: Loaded, case?: string, measurement?: Measurement, error?: string, hasPaused?: boolean }} Message
  */
 
 /** @param {Job} job */
-async function main({ driver: name, target, workload: id, cases: names, timing }) {
+async function main({ driver: name, target, workload: id, cases: names, timing, takesTurns }) {
+  if (takesTurns) takeTurns();
   const driver = getDriver(name);
   await send({ loaded: { version: driver.load(), settings: driver.settings } });
   const cases = WORKLOADS.find((workload) => workload.id === id)?.cases ?? [];

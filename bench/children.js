@@ -29,6 +29,7 @@ const SCRIPT = path.join(__dirname, 'child.js');
  * @property {Record<string, string>} [env] beside that of this process
  * @property {number} [limitMillis] of a case
  * @property {number} [patienceMillis] for what a case takes beside the time that it is meant to take
+ * @property {import('./turns').Turns} [turns] with the processes of other drivers
  */
 
 /**
@@ -39,16 +40,20 @@ const SCRIPT = path.join(__dirname, 'child.js');
  * @returns {Promise<void>} settles when the process has ended
  */
 function runChild(job, signal, onMessage, how = {}) {
-  const { script = SCRIPT, env = {}, patienceMillis = PATIENCE_MILLIS } = how;
-  const { limitMillis: limit = patienceMillis + limitOf(job.timing) } = how;
+  const { script = SCRIPT, env = {}, patienceMillis = PATIENCE_MILLIS, turns } = how;
+  // By the clock, which goes on in the turns of others.
+  const { limitMillis = patienceMillis + limitOf(job.timing) } = how;
+  const limit = limitMillis * (turns?.count ?? 1);
   const { password } = job.target.config;
   return new Promise((resolve, reject) => {
-    const child = fork(script, [JSON.stringify(withoutPassword(job))], {
+    const own = { ...withoutPassword(job), takesTurns: turns !== undefined };
+    const child = fork(script, [JSON.stringify(own)], {
       execArgv: ['--expose-gc'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // All drivers and libpq read it there, and nobody sees it among the arguments.
       env: { ...process.env, ...env, ...(password && { PGPASSWORD: password }) },
     });
+    turns?.enter(child);
     const answered = new Set();
     let failed = false;
     let stderr = '';
@@ -67,6 +72,7 @@ function runChild(job, signal, onMessage, how = {}) {
       stderr = (stderr + data).slice(-2000);
     });
     child.on('message', (/** @type {Message} */ message) => {
+      if (message.hasPaused) return;
       clearTimeout(timer);
       timer = setTimeout(abort, limit);
       if (message.case) answered.add(message.case);
@@ -85,6 +91,18 @@ function runChild(job, signal, onMessage, how = {}) {
       resolve();
     });
   });
+}
+
+/**
+ * @param {Job['timing']} timing
+ * @param {number} times as long, by the clock, on which a program goes
+ */
+function lengthen({ firstWarmupMillis, warmupMillis, measureMillis }, times) {
+  return {
+    firstWarmupMillis: times * firstWarmupMillis,
+    warmupMillis: times * warmupMillis,
+    measureMillis: times * measureMillis,
+  };
 }
 
 /** @param {Job['timing']} timing */
@@ -106,12 +124,14 @@ function withoutPassword(job) {
  * @param {(message: Message) => void} onMessage
  * @param {How} [how]
  */
-async function runJob({ limits, ...job }, signal, onMessage, how) {
+async function runJob({ limits, ...job }, signal, onMessage, how = {}) {
   const program = PROGRAMS[job.driver];
   if (program) {
     for (const one of limits) {
       const timing = one.isHalved ? halve(job.timing) : job.timing;
-      onMessage(await program.run(one, { ...job, timing: { ...job.timing, ...timing } }, signal));
+      const times = how.turns?.count ?? 1;
+      const own = { ...job, timing: lengthen({ ...job.timing, ...timing }, times) };
+      onMessage(await program.run(one, own, signal, how.turns));
     }
     return;
   }

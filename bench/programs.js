@@ -8,8 +8,9 @@
  * @property {(target: import('./tables').Target) => import('./child').Loaded | { error: string }} probe builds it, if
  *   that is needed
  * @property {(one: import('./workloads').Case) => boolean} takesPart
- * @property {(one: import('./workloads').Case, job: import('./child').Job, signal: AbortSignal) =>
- *   Promise<import('./child').Message>} run
+ * @property {(one: import('./workloads').Case, job: import('./child').Job, signal: AbortSignal,
+ *   turns?: import('./turns').Turns) => Promise<import('./child').Message>} run
+ * @property {boolean} [isAlone] it takes no turns with others (turns.js), behind which it is run
  */
 
 /** @type {Record<string, Program>} */

@@ -4,6 +4,7 @@
 // Called by run.js and experiments/run.js, which say what is run and how.
 
 const { SingleBar, Presets } = require('cli-progress');
+const { Turns } = require('./turns');
 
 /**
  * @typedef {import('./report').Samples} Samples
@@ -18,8 +19,9 @@ const { SingleBar, Presets } = require('cli-progress');
  * @property {W[]} workloads
  * @property {string[]} drivers those that can be run
  * @property {(workload: W, driver: string, round: number) => C[]} casesFor in which it takes part
- * @property {(which: { workload: W, driver: string, cases: C[], places: any },
+ * @property {(which: { workload: W, driver: string, cases: C[], places: any, turns?: Turns },
  *   onMessage: (message: Message) => void) => Promise<void>} run tells of each case
+ * @property {(workload: W, driver: string) => boolean} [takesTurns] whether it runs beside others
  * @property {(workload: W) => Promise<{ places: any, tearDown: () => Promise<void> }>} [setUp] what a workload
  *   needs around it, in each round
  */
@@ -43,7 +45,8 @@ function alternate(list, round) {
  * @param {AbortSignal} signal
  * @returns {Promise<Samples[]>} empty when it was told to end
  */
-async function runRounds({ rounds, workloads, drivers, casesFor, run, setUp }, signal) {
+async function runRounds(plan, signal) {
+  const { rounds, workloads, drivers, casesFor, run, setUp, takesTurns = () => false } = plan;
   /** @type {Map<string, Samples>} */
   const all = new Map();
   for (const workload of workloads) {
@@ -82,27 +85,46 @@ async function runRounds({ rounds, workloads, drivers, casesFor, run, setUp }, s
    * @param {{ round: number, turn: number, places: any }} how
    */
   const runPart = async (workload, part, { round, turn, places }) => {
-    for (const driver of alternate(drivers, turn)) {
+    /** @param {string} driver @param {string} name */
+    const samplesOf = (driver, name) =>
+      /** @type {Samples} */ (all.get([workload.id, name, driver].join('/')));
+    /** @param {{ driver: string, cases: C[] }} one @param {Turns} [turns] */
+    const runDriver = async ({ driver, cases }, turns) => {
       if (signal.aborted) return;
-      /** @param {string} name */
-      const samplesOf = (name) =>
-        /** @type {Samples} */ (all.get([workload.id, name, driver].join('/')));
-      const cases = casesFor(workload, driver, round).filter((one) => one.part === part);
-      // What failed or hung once is not tried again: each hang costs many seconds.
-      const open = cases.filter(({ name }) => samplesOf(name).error === undefined);
-      bar?.increment(cases.length - open.length);
-      if (open.length === 0) continue;
-      bar?.update({
-        round: round + 1,
-        what: [workload.id, part, driver].filter(Boolean).join(' '),
-      });
-      await run({ workload, driver, cases: open, places }, (message) => {
+      await run({ workload, driver, cases, places, turns }, (message) => {
         if (message.case === undefined) return;
-        const samples = samplesOf(message.case);
+        const samples = samplesOf(driver, message.case);
         if (message.measurement) samples.measurements.push(message.measurement);
         else samples.error = message.error;
         bar?.increment();
       });
+    };
+    /** @param {string} [driver] none: all of them */
+    const show = (driver) => {
+      const what = [workload.id, part, driver].filter(Boolean).join(' ');
+      bar?.update({ round: round + 1, what });
+    };
+
+    /** @type {{ driver: string, cases: C[] }[]} */
+    const open = [];
+    for (const driver of alternate(drivers, turn)) {
+      const cases = casesFor(workload, driver, round).filter((one) => one.part === part);
+      // What failed or hung once is not tried again: each hang costs many seconds.
+      const left = cases.filter(({ name }) => samplesOf(driver, name).error === undefined);
+      bar?.increment(cases.length - left.length);
+      if (left.length > 0) open.push({ driver, cases: left });
+    }
+    const members = open.filter(({ driver }) => takesTurns(workload, driver));
+    if (members.length > 0) {
+      show();
+      const turns = new Turns(members.length);
+      await Promise.all(members.map((one) => runDriver(one, turns)));
+      await turns.end();
+    }
+    for (const one of open) {
+      if (members.includes(one)) continue;
+      show(one.driver);
+      await runDriver(one);
     }
   };
 

@@ -19,9 +19,10 @@ const { runRounds } = require('./rounds');
 const { createTables, dropTables } = require('./tables');
 const { FOLDER: TOOLS, TOOL_NAMES, toolVersion } = require('./tools');
 const { readSettings } = require('./tools/drivers');
+const { CAN_STOP } = require('./turns');
 const { WORKLOADS } = require('./workloads');
 
-const FULL = { rounds: 5, firstWarmupMillis: 1500, warmupMillis: 500, measureMillis: 1000 };
+const FULL = { rounds: 5, firstWarmupMillis: 4000, warmupMillis: 500, measureMillis: 1000 };
 const QUICK = { rounds: 2, firstWarmupMillis: 400, warmupMillis: 100, measureMillis: 150 };
 
 /** For the tools, of which some may have 200 clients. */
@@ -150,11 +151,13 @@ async function measure(options, { drivers, target, server, signal }) {
           },
         };
       },
-      run({ workload, driver, cases: limits, places }, onMessage) {
+      takesTurns: ({ inTurns = false }, driver) =>
+        CAN_STOP && inTurns && PROGRAMS[driver]?.isAlone !== true,
+      run({ workload, driver, cases: limits, places, turns }, onMessage) {
         const cases = limits.map(({ name }) => name);
         const job = { driver, target, workload: workload.id, cases, limits, timing };
         const { script, envFor, patienceMillis } = workload;
-        if (script === undefined) return runJob(job, signal, onMessage);
+        if (script === undefined) return runJob(job, signal, onMessage, { turns });
         const own = settings[driver];
         return runJob({ ...job, places, settings: own }, signal, onMessage, {
           script,

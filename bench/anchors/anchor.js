@@ -90,14 +90,14 @@ function newAnchor(options, build = BUILD) {
 
     takesPart: ({ limit }) => limit?.text === SELECT_POINT,
 
-    run(one, { target, timing }, signal) {
+    run(one, { target, timing }, signal, turns) {
       const { inFlight, connections = 1 } = /** @type {import('../workloads').Limit} */ (one.limit);
       const { warmupMillis, measureMillis } = timing;
       const numbers = [ROWS, connections, inFlight, warmupMillis, measureMillis];
       const args = [...options.address(target), SELECT_POINT, ...numbers.map(String)];
       return runMeasured(one, options.program(folder), args, {
         password: target.config.password,
-        signal,
+        ...{ signal, turns },
       });
     },
   };

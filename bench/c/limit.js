@@ -91,4 +91,4 @@ async function runLimit(one, { target, timing }, signal) {
   return message;
 }
 
-module.exports = { probe: buildLimit, run: runLimit, takesPart };
+module.exports = { isAlone: true, probe: buildLimit, run: runLimit, takesPart };

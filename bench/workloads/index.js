@@ -53,6 +53,8 @@
  * @property {string} unit
  * @property {Case[]} cases
  * @property {string[]} [drivers] without it, all take part
+ * @property {boolean} [inTurns] all drivers run each of its parts at the same time, one of them at a time (turns.js); it
+ *   must not hold locks
  * @property {string} [bound] the driver of which the report tells what part of its throughput the others reach
  * @property {string} [script] that is forked in the place of child.js, and gets the places and settings too
  * @property {(network: import('../choices').Choices) => Record<string, string>} [envFor] its processes

@@ -33,6 +33,7 @@ module.exports = {
   id: 'w1',
   title: 'W1: point select by primary key, one connection',
   unit: 'query',
+  inTurns: true,
   cases: [
     newCase(1, { syncGroup: 'off' }),
     ...[16, 256, 1000].map((inFlight) =>

@@ -14,6 +14,7 @@ module.exports = {
   id: 'w2',
   title: `W2: point select by primary key, a pool of ${CONNECTIONS}`,
   unit: 'query',
+  inTurns: true,
   cases: [
     {
       name: `${IN_FLIGHT} in flight`,

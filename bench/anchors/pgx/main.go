@@ -66,7 +66,9 @@ func measure(arguments []string) error {
 		return err
 	}
 	seconds := time.Since(start).Seconds()
-	fmt.Printf(`{"operations": %d, "seconds": %.6f, "cpuMicros": %d}`+"\n", operations, seconds, cpuMicros()-cpu)
+	beganAt := float64(start.UnixMicro()) / 1000
+	fmt.Printf(`{"operations": %d, "seconds": %.6f, "cpuMicros": %d, "beganAt": %.3f}`+"\n",
+		operations, seconds, cpuMicros()-cpu, beganAt)
 	return nil
 }
 

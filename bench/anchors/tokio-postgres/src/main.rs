@@ -9,7 +9,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::CertificateDer;
@@ -61,12 +61,14 @@ async fn measure(arguments: &[String]) -> Result<(), Failure> {
 
     run(&load, Duration::from_millis(warmup.parse()?)).await?;
     let cpu = cpu_micros();
+    let began_at = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64() * 1000.0;
     let start = Instant::now();
     let operations = run(&load, Duration::from_millis(measured.parse()?)).await?;
     let seconds = start.elapsed().as_secs_f64();
     let micros = cpu_micros() - cpu;
     println!(
-        "{{\"operations\": {operations}, \"seconds\": {seconds:.6}, \"cpuMicros\": {micros}}}"
+        "{{\"operations\": {operations}, \"seconds\": {seconds:.6}, \"cpuMicros\": {micros}, \
+         \"beganAt\": {began_at:.3}}}"
     );
     Ok(())
 }
