@@ -15,8 +15,7 @@ const CAN_STOP = process.platform !== 'win32';
 
 /**
  * @typedef {import('node:child_process').ChildProcess} ChildProcess
- * @typedef {{ resume: () => void, pause: () => Promise<void> | void }} Ways
- * @typedef {Ways & { pid: number }} Member
+ * @typedef {{ resume: () => void, pause: () => Promise<void> | void }} Member
  */
 
 class Turns {
@@ -36,7 +35,7 @@ class Turns {
     this.#running = this.#run();
   }
 
-  /** @param {ChildProcess} child that measures by TurnClock, and waits until it is told to go on */
+  /** @param {ChildProcess} child with the clock of turn-clock.js, which waits until it is told to go on */
   enter(child) {
     this.#enter(child, {
       resume: () => send(child, true),
@@ -102,9 +101,8 @@ class Turns {
     process.off('exit', this.#release);
   }
 
-  /** @param {ChildProcess} child @param {Ways} ways */
-  #enter(child, ways) {
-    const member = { pid: Number(child.pid), ...ways };
+  /** @param {ChildProcess} child @param {Member} member */
+  #enter(child, member) {
     this.#members.push(member);
     child.once('exit', () => {
       this.#members = this.#members.filter((one) => one !== member);

@@ -13,7 +13,7 @@ const CALLERS = [256, 128, 64, 32, 16, 8, 4, 2, 1];
 const QUICK = [1, 16, 256];
 const PLACES = { 1: 'one connection', 10: 'a pool of 10' };
 /** A line has many points, which show by their neighbours whether they are right. */
-const MOST_ROUNDS = 2;
+const MOST_ROUNDS = 3;
 const LARGEST_GROUP = 64;
 
 /** @param {1 | 10} connections @param {number} callers @returns {import('.').Case} */
