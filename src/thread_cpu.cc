@@ -15,8 +15,7 @@ uint64_t ThreadCpuNanos() {
   constexpr uint64_t kNanosPerSecond = 1000000000;
   timespec time;
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0;
-  return static_cast<uint64_t>(time.tv_sec) * kNanosPerSecond +
-         static_cast<uint64_t>(time.tv_nsec);
+  return static_cast<uint64_t>(time.tv_sec) * kNanosPerSecond + static_cast<uint64_t>(time.tv_nsec);
 }
 #endif
 
