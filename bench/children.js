@@ -128,6 +128,7 @@ async function runJob({ limits, ...job }, signal, onMessage, how = {}) {
   const program = PROGRAMS[job.driver];
   if (program) {
     for (const one of limits) {
+      if (signal.aborted) return;
       const timing = one.isHalved ? halve(job.timing) : job.timing;
       const times = how.turns?.count ?? 1;
       const own = { ...job, timing: lengthen({ ...job.timing, ...timing }, times) };

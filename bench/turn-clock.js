@@ -19,6 +19,8 @@ const waiting = [];
 function takeTurns() {
   takesTurns = true;
   isTurn = false;
+  // Nobody is left to say whose turn it is.
+  process.on('disconnect', () => process.exit());
   process.on('message', (/** @type {{ isTurn: boolean }} */ message) => {
     isTurn = message.isTurn;
     if (!isTurn) {

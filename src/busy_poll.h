@@ -51,9 +51,9 @@ class BusyPoll {
   bool awaits_ = false;
   bool polls_ = false;   // it has asked the loop to stay awake
   uint64_t sleeps_ = 0;  // of the loop, when it asked
-  Tries few_;            // answers are expected
-  Tries many_;
-  Tries* tries_ = &few_;  // of the wait that goes on
+  Tries few_;   // of waits for few answers
+  Tries many_;  // of those for many
+  Tries* tries_ = &few_;
 };
 
 }  // namespace pg_conduit

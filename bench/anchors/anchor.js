@@ -97,7 +97,8 @@ function newAnchor(options, build = BUILD) {
       const args = [...options.address(target), SELECT_POINT, ...numbers.map(String)];
       return runMeasured(one, options.program(folder), args, {
         password: target.config.password,
-        ...{ signal, turns },
+        signal,
+        turns,
       });
     },
   };

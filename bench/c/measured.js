@@ -16,8 +16,11 @@ const LIMIT_MILLIS = 60_000;
 function runMeasured(one, program, args, { password, signal, turns }) {
   const env = password ? { ...process.env, PGPASSWORD: password } : process.env;
   return new Promise((resolve) => {
-    const options = { env, signal, timeout: LIMIT_MILLIS };
+    // One that is stopped (turns.js) obeys no other signal.
+    const options = { env, timeout: LIMIT_MILLIS, killSignal: /** @type {const} */ ('SIGKILL') };
+    const stop = () => child.kill('SIGKILL');
     const child = execFile(program, args, options, (error, stdout, stderr) => {
+      signal.removeEventListener('abort', stop);
       if (error) {
         resolve({ case: one.name, error: stderr.trim() || error.message.split('\n')[0] });
         return;
@@ -25,6 +28,7 @@ function runMeasured(one, program, args, { password, signal, turns }) {
       const measurement = JSON.parse(stdout);
       resolve({ case: one.name, measurement: turns?.correct(child, measurement) ?? measurement });
     });
+    signal.addEventListener('abort', stop);
     turns?.enterProgram(child);
   });
 }

@@ -30,8 +30,8 @@ async function measureRoute(server, route, { warmupMillis, measureMillis }) {
   const target = { url: server.url + route, connections: HTTP_CONNECTIONS };
   const loading = load;
   const warm = await inTurn(() => warmUp(loading, server, target, WARMUP_TIMES * warmupMillis));
-  const millis = Math.max(MIN_MILLIS, measureMillis) / 2;
-  const wanted = Math.round(((warm.requests / warm.seconds) * millis) / 1000);
+  const partMillis = Math.max(MIN_MILLIS, measureMillis) / 2;
+  const wanted = Math.round(((warm.requests / warm.seconds) * partMillis) / 1000);
   // So many requests and not so much time: each that costs CPU is counted.
   const order = { ...target, amount: Math.max(HTTP_CONNECTIONS, wanted), keepsLatencies: true };
   const all = { operations: 0, seconds: 0, cpuMicros: 0 };
@@ -44,7 +44,7 @@ async function measureRoute(server, route, { warmupMillis, measureMillis }) {
       all.cpuMicros += stop().cpuMicros;
       all.seconds += loaded.seconds;
       all.operations += loaded.requests;
-      latencies.push(...(loaded.latencies ?? []));
+      for (const millis of loaded.latencies ?? []) latencies.push(millis);
     });
   }
   return { ...all, ...percentiles(latencies) };

@@ -8,6 +8,7 @@ const { once } = require('node:events');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { promisify } = require('node:util');
+const { runMeasured } = require('../../bench/c/measured');
 const { CAN_STOP, Turns } = require('../../bench/turns');
 const { cannotRun } = require('../support/cannot-run');
 
@@ -75,6 +76,27 @@ describe('Processes of the bench that take turns', function () {
     const [{ told, corrected }] = await Promise.all([runProgram(), runProgram()]);
     assert.ok(corrected.seconds < told.seconds, `${corrected.seconds} of ${told.seconds}`);
     assert.ok(corrected.seconds > 0);
+  });
+
+  it('end when the run is ended, also those that are stopped just then', async () => {
+    const controller = new AbortController();
+    const enterProgram = turns.enterProgram.bind(turns);
+    turns.enterProgram = (child) => {
+      children.push(child);
+      enterProgram(child);
+    };
+    const running = ['first', 'second'].map((name) =>
+      runMeasured({ name }, process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+        signal: controller.signal,
+        turns,
+      }),
+    );
+    const ended = Promise.all(children.map((child) => once(child, 'close')));
+    await delay(50);
+    await turns.end(); // nobody is told to go on any more
+    controller.abort();
+    for (const { error } of await Promise.all(running)) assert.ok(error);
+    await ended;
   });
 
   it('give their turns to the others when they end, whatever ends them', async () => {
