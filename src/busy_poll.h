@@ -51,8 +51,8 @@ class BusyPoll {
   bool awaits_ = false;
   bool polls_ = false;   // it has asked the loop to stay awake
   uint64_t sleeps_ = 0;  // of the loop, when it asked
-  Tries few_;   // of waits for few answers
-  Tries many_;  // of those for many
+  Tries few_;            // of waits for few answers
+  Tries many_;           // of those for many
   Tries* tries_ = &few_;
 };
 
