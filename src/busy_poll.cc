@@ -13,8 +13,9 @@ constexpr uint32_t kMaxMisses = 8;
 // With more of them on their way the server answers as many while the loop sleeps: measured with 1
 // to 64 callers, and with 2 to 10 transactions at a time.
 constexpr int64_t kFewSyncs = 4;
-// A group of thirty queries or so is long enough for the server to be answering it meanwhile.
-constexpr size_t kFewPending = 64;
+// So is it with more queries and Syncs on one connection: measured with 4 to 64 callers, whose
+// queries go in two groups, and with batches.
+constexpr size_t kFewPending = 8;
 
 }  // namespace
 

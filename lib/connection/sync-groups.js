@@ -19,11 +19,9 @@ const { outcome } = require('../query');
 const MAX_MEMBERS = 32;
 /**
  * A group holds at most this part of what is in flight. Were it all in one group, client and server would take turns;
- * so they work at the same time.
+ * so they work at the same time, each on one half.
  */
-const MAX_PART = 1 / 4;
-/** With fewer in flight a Sync for each is faster. */
-const FEW = 8;
+const MAX_PART = 1 / 2;
 /** What a group may be expected to cost the server, in ms: its locks are held for that long. */
 const MAX_MILLIS = 2;
 const MAX_BYTES = 256 << 10;
@@ -123,7 +121,7 @@ class SyncGroup extends SlotEntry {
 
 /** @param {Connection} connection @returns {number} members of a group that is sent now, at most */
 function mostMembers({ load }) {
-  return load.crowd < FEW ? 1 : Math.min(MAX_MEMBERS, Math.floor(load.crowd * MAX_PART));
+  return Math.min(MAX_MEMBERS, Math.floor(load.crowd * MAX_PART));
 }
 
 /** @param {Query} last the end of what was written @param {Query} query of the same text */
