@@ -29,7 +29,7 @@ const QUICK = { rounds: 2, firstWarmupMillis: 400, warmupMillis: 100, measureMil
 const MAX_CONNECTIONS = 500;
 
 const USAGE = `npm run bench -- [options]
-  --quick            four minutes instead of 90, and rougher figures
+  --quick            four minutes instead of 100, and rougher figures
   --workload LIST    of ${WORKLOADS.map(({ id }) => id).join(',')} (all)
   --drivers LIST     of ${NAMES.join(',')} (all)
   --tools LIST       in w8, of ${TOOL_NAMES.join(',')} (all)
@@ -163,6 +163,7 @@ async function measure(options, { drivers, target, server, signal }) {
           script,
           env: { ...envFor?.(network), ...own.env },
           patienceMillis,
+          turns,
         });
       },
     },

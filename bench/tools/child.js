@@ -4,6 +4,7 @@
 
 const { runCases, serveJob } = require('../serve-job');
 const { withClient } = require('../tables');
+const { takeTurns } = require('../turn-clock');
 const { cases: CASES } = require('../workloads/w8-tools');
 const { ConnectionsWatch } = require('./connections');
 const { POOL, assertPlaced, placeDriver } = require('./drivers');
@@ -15,13 +16,25 @@ const { getTool, requireFromTools } = require('.');
  * @property {import('./drivers').Settings} settings
  */
 
+/** A tool's own code is compiled as well, and some need milliseconds for a transaction. */
+const WARMUP_TIMES = 4;
+
 /** @param {import('../child').Job & ToolJob} job */
-async function main({ driver, target: server, cases: names, timing, places, settings }) {
+async function main({
+  driver,
+  target: server,
+  cases: names,
+  timing,
+  places,
+  settings,
+  takesTurns,
+}) {
+  if (takesTurns) takeTurns();
   placeDriver(driver);
   Object.assign(requireFromTools('pg').defaults, settings.defaults);
   const watch = await ConnectionsWatch.start(server);
-  // The first case of a process pays for compiling the JavaScript that all of them run.
-  let { firstWarmupMillis: warmupMillis } = timing;
+  const later = WARMUP_TIMES * timing.warmupMillis;
+  let warmupMillis = Math.max(later, timing.firstWarmupMillis);
   const chosen = CASES.filter(({ name }) => names.includes(name));
   await runCases(chosen, async (one) => {
     const place = places[one.place];
@@ -37,11 +50,11 @@ async function main({ driver, target: server, cases: names, timing, places, sett
       await watch.begin(process.env.PGAPPNAME);
       const session = await tool.open({ ...place, max });
       assertPlaced(driver);
-      const measured = await one.runTool(session, client, { ...timing, warmupMillis });
+      const measured = await one.runTool(session, client, { ...timing, warmupMillis, driver });
       measurement = { ...measured, connections: await watch.end() };
       await session.end();
     });
-    warmupMillis = timing.warmupMillis;
+    warmupMillis = later;
     return /** @type {import('../measure').Measurement} */ (measurement);
   });
 }

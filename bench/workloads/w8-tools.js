@@ -6,10 +6,12 @@
 const path = require('node:path');
 const { OURS } = require('../drivers');
 const { closedLoop, newRandom } = require('../measure');
-const { CLEAR_INSERTS, COUNT_INSERTS, ROWS, expectedPoint } = require('../tables');
+const { ROWS, SCHEMA, expectedPoint } = require('../tables');
 const { TOOL_NAMES } = require('../tools');
 const { ROUND_TRIP_MILLIS, openPlaces } = require('../tools/places');
+const { inTurn } = require('../turn-clock');
 
+const DRIVERS = [OURS, 'pg'];
 const CALLERS = 200;
 /** It takes long, and the factors are large. */
 const MOST_ROUNDS = 3;
@@ -19,15 +21,32 @@ const PATIENCE_MILLIS = 20_000;
 /**
  * @typedef {import('../tools').ToolSession} ToolSession
  * @typedef {import('../tools').Statements} Statements
- * @typedef {{ count: number, sum: number }} Inserted
+ * @typedef {{ last: number, sum: number }} Inserted the last id, and the sum of `n`
  *
  * @typedef {object} ToolCase
  * @property {string} tool
  * @property {'near' | 'away'} place
  * @property {string} shape what is done in both places
- * @property {(session: ToolSession, client: import('pg').Client, timing: import('.').Timing) =>
+ * @property {(session: ToolSession, client: import('pg').Client, timing: import('.').Timing & { driver: string }) =>
  *   Promise<import('.').Measurement>} runTool the client is for what the workload itself asks
  */
+
+const COUNT_INSERTS = `select count(*)::int as count, coalesce(sum(n), 0)::float8 as sum from ${SCHEMA}.inserts
+  where id > $1 and id <= $2`;
+const LAST_INSERTED = `select coalesce(max(id), $1) as last from ${SCHEMA}.inserts where id between $1 and $2`;
+/** Ids of one process. */
+const RANGE = 100_000_000;
+
+/** @param {string} tool @param {string} driver @returns {number} the least of the ids that it may insert */
+function rangeOf(tool, driver) {
+  return (TOOL_NAMES.indexOf(tool) * DRIVERS.length + DRIVERS.indexOf(driver)) * RANGE;
+}
+
+/** @param {import('pg').Client} client @param {number} first of the range @returns {Promise<number>} */
+async function lastInserted(client, first) {
+  const { rows } = await client.query(LAST_INSERTED, [first, first + RANGE - 1]);
+  return rows[0].last;
+}
 
 /** @param {() => number} random */
 function anyId(random) {
@@ -45,7 +64,7 @@ async function selectPoint(on, random) {
 
 /** @param {Statements} on @param {Inserted} inserted */
 async function insert(on, inserted) {
-  const id = ++inserted.count;
+  const id = ++inserted.last;
   const n = id % 1000;
   inserted.sum += n;
   await on.insert(id, n);
@@ -103,18 +122,19 @@ function newCase(tool, place, { name, callers, run }) {
     run() {
       throw new Error('tools/child.js runs it');
     },
-    async runTool(session, client, timing) {
+    async runTool(session, client, { driver, warmupMillis, measureMillis }) {
       const random = newRandom(8);
-      const inserted = { count: 0, sum: 0 };
-      await client.query(CLEAR_INSERTS);
+      // Other processes insert into the same table.
+      const before = await inTurn(() => lastInserted(client, rangeOf(tool, driver)));
+      const inserted = { last: before, sum: 0 };
       const operation = () => run(session, random, inserted);
+      const timing = { warmupMillis, measureMillis };
       const measurement = await closedLoop(operation, { ...timing, inFlight: callers });
-      const { rows } = await client.query(COUNT_INSERTS);
+      const { rows } = await inTurn(() => client.query(COUNT_INSERTS, [before, inserted.last]));
       const [{ count, sum }] = rows;
-      if (count !== inserted.count || sum !== inserted.sum) {
-        throw new Error(
-          `${inserted.count} inserts, sum ${inserted.sum}; the table has ${count}, ${sum}`,
-        );
+      const expected = inserted.last - before;
+      if (count !== expected || sum !== inserted.sum) {
+        throw new Error(`${expected} inserts, sum ${inserted.sum}; the table has ${count}, ${sum}`);
       }
       return measurement;
     },
@@ -130,7 +150,8 @@ module.exports = {
   id: 'w8',
   title: `W8: through the tools, near the server and ${ROUND_TRIP_MILLIS} ms away`,
   unit: 'operation',
-  drivers: [OURS, 'pg'],
+  drivers: DRIVERS,
+  inTurns: true,
   script: path.join(__dirname, '..', 'tools', 'child.js'),
   // What the tools do with TLS by default differs, and some do not pass on who has signed the certificate.
   envFor: ({ tls }) => ({ PGSSLMODE: tls ? 'no-verify' : 'disable' }),
