@@ -106,6 +106,7 @@ class PreparedStatements {
     const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
     if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
+    if (query.name === undefined && info.uses < prepareThreshold) return undefined;
     // A caller who gives a name has asked for it, as with `pg`.
     if (info.namesMoment && query.name === undefined) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
@@ -127,7 +128,6 @@ class PreparedStatements {
       // A utility statement has no plan to save, and may return something else each time. A
       // statement that changes the schema would have to be prepared anew for each use.
       if (!info.keepsColumns || info.schemaChange !== 'none') return undefined;
-      if (info.uses < prepareThreshold) return undefined;
       // Whoever wants each text prepared at its first use gets that.
       if (prepareThreshold > 1 && !this.cache.admits(key, info.number)) return undefined;
     }

@@ -64,6 +64,7 @@ class Rest {
   /** The text in UTF-8, and a character that ends whatever it is in. */
   #text = Buffer.alloc(3 * MAX_LENGTH + 1);
   #left = Buffer.alloc(3 * MAX_LENGTH);
+  #textLength = 0;
   #length = 0;
   hash = 0;
   /** Whether there were any. */
@@ -122,6 +123,7 @@ class Rest {
       before = code;
       at = next;
     }
+    this.#textLength = length;
     this.#length = written;
     this.hasLiterals = hasLiterals;
     this.hash = hash;
@@ -135,6 +137,15 @@ class Rest {
     if (left.length !== length) return false;
     for (let at = 0; at < length; ++at) if (left[at] !== own[at]) return false;
     return true;
+  }
+
+  /** Of the text with its literals. */
+  get textHash() {
+    const text = this.#text;
+    const length = this.#textLength;
+    let hash = 0;
+    for (let at = 0; at < length; ++at) hash = (Math.imul(hash, 31) + text[at]) | 0;
+    return hash;
   }
 
   get bytes() {
@@ -208,6 +219,11 @@ class SharedTraits {
     const known = this.#known.get(rest.hash);
     const { traits } = known !== undefined && rest.equals(known.left) ? known : this.#add();
     return traits ?? new Traits(text);
+  }
+
+  /** @returns {number} a hash of the text of which find() has given traits that others share */
+  get textHash() {
+    return rest.textHash;
   }
 
   /** What was read. */

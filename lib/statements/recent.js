@@ -2,6 +2,9 @@
 
 // What is known by a text, for the texts that were used last: limited in number and in length. Owned by registry.js.
 
+/** A power of two. */
+const REMEMBERED_HASHES = 4096;
+
 /**
  * Two generations: what is found in the older one is moved to the younger one, and when that is full, the older one is
  * dropped as a whole. A list in the order of use would cost each new text more than all else that is done for it.
@@ -49,4 +52,18 @@ class RecentTexts {
   }
 }
 
-module.exports = { RecentTexts };
+/** Of which texts of many something is remembered: of those that come again. Of the others it would only be stored and moved. */
+class SeenOnce {
+  /** A hash in each place; 0: of none. */
+  #hashes = new Int32Array(REMEMBERED_HASHES);
+
+  /** @param {number} hash of a text @returns {boolean} whether it was perhaps seen before: never not, unless long ago */
+  again(hash) {
+    const place = hash & (REMEMBERED_HASHES - 1);
+    const isAgain = this.#hashes[place] === hash;
+    this.#hashes[place] = hash;
+    return isAgain;
+  }
+}
+
+module.exports = { RecentTexts, SeenOnce };

@@ -5,7 +5,7 @@
 // and each client without a pool; cache.js has what one connection has prepared.
 
 const { SharedTraits } = require('./literals');
-const { RecentTexts } = require('./recent');
+const { RecentTexts, SeenOnce } = require('./recent');
 const { Traits } = require('./traits');
 
 /** The last texts, which are never forgotten; and as many that may be. */
@@ -193,6 +193,8 @@ class StatementRegistry {
   /** @type {RecentTexts<StatementInfo>} */
   #infos = new RecentTexts(KEPT_TEXTS, MAX_LENGTH);
   #traits = new SharedTraits();
+  /** Texts of which many differ in their literals only. @type {SeenOnce | undefined} */
+  #seenOnce = undefined;
   /** Texts that were seen. */
   #count = 0;
   /** Callers that were recorded in the turn `#turn` of the event loop. */
@@ -247,7 +249,12 @@ class StatementRegistry {
     info.number = ++this.#count;
     info.isUntried = info.number <= MAX_UNTRIED;
     if (traits.asksSequences) this.hasAskedSequences = true;
-    this.#infos.add(text, info);
+    if (!info.isOneOfMany) {
+      this.#infos.add(text, info);
+    } else if ((this.#seenOnce ??= new SeenOnce()).again(this.#traits.textHash)) {
+      info.uses = 1;
+      this.#infos.add(text, info);
+    }
     return info;
   }
 }

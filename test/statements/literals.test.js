@@ -203,3 +203,26 @@ describe('A text without its literals', () => {
     );
   });
 });
+
+describe('What is known of a text', () => {
+  /** @param {number} i */
+  const textOf = (i) => `insert into t (a, b) values (${i}, 'b ${i}')`;
+
+  it('is kept from its first use on, or from the second on where many texts differ in their literals only', () => {
+    const registry = new StatementRegistry({ names: undefined, onSchemaChange() {} });
+    const first = registry.find(textOf(0));
+    assert.equal(registry.find(textOf(0)), first);
+    for (let i = 1; i < 100; ++i) registry.find(textOf(i));
+    assert.equal(registry.find(textOf(0)), first);
+
+    const once = registry.find(textOf(200));
+    assert.equal(once.isOneOfMany, true);
+    const again = registry.find(textOf(200));
+    assert.notEqual(again, once);
+    assert.equal(again.uses, 1);
+    assert.equal(registry.find(textOf(200)), again);
+    // Another kind of text.
+    const parameters = 'insert into t (a, b) values ($1, $2)';
+    assert.equal(registry.find(parameters), registry.find(parameters));
+  });
+});
