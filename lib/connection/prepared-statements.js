@@ -106,7 +106,10 @@ class PreparedStatements {
     const { info } = query;
     const { prepare, prepareThreshold } = this.#settings;
     if (!(query.prepare ?? prepare) || info.isNeverPrepared) return undefined;
-    if (query.name === undefined && info.uses < prepareThreshold) return undefined;
+    if (query.name === undefined && info.uses < prepareThreshold) {
+      ++this.cache.misses;
+      return undefined;
+    }
     // A caller who gives a name has asked for it, as with `pg`.
     if (info.namesMoment && query.name === undefined) return undefined;
     if (!this.#lost.mayPrepare || this.#isTooRisky(query)) return undefined;
