@@ -2,8 +2,12 @@
 
 // What is known by a text, for the texts that were used last: limited in number and in length. Owned by registry.js.
 
-/** A power of two. */
-const REMEMBERED_HASHES = 4096;
+/** Hashes that are told apart, 32 in each number. A power of two. */
+const HASH_WORDS = 4096;
+/** An odd number without a pattern. */
+const SPREAD = 0x85ebca6b;
+/** So few of them are set at a time that another text with the same one is rare. */
+const MAX_HASHES = 4096;
 
 /**
  * Two generations: what is found in the older one is moved to the younger one, and when that is full, the older one is
@@ -52,16 +56,34 @@ class RecentTexts {
   }
 }
 
-/** Of which texts of many something is remembered: of those that come again. Of the others it would only be stored and moved. */
+/**
+ * Tells which texts of many come again. What is known of the others would be stored in vain: each entry outlives its query, and
+ * is moved by the garbage collector.
+ */
 class SeenOnce {
-  /** A hash in each place; 0: of none. */
-  #hashes = new Int32Array(REMEMBERED_HASHES);
+  // Two generations of bits, as above.
+  #young = new Int32Array(HASH_WORDS);
+  #old = new Int32Array(HASH_WORDS);
+  #count = 0;
 
-  /** @param {number} hash of a text @returns {boolean} whether it was perhaps seen before: never not, unless long ago */
+  /**
+   * @param {number} hash of a text
+   * @returns {boolean} whether it was seen before: perhaps it was another text with the same hash, and one that was seen long
+   *   ago is forgotten
+   */
   again(hash) {
-    const place = hash & (REMEMBERED_HASHES - 1);
-    const isAgain = this.#hashes[place] === hash;
-    this.#hashes[place] = hash;
+    // Texts that differ in a few digits have hashes with much in common.
+    const mixed = Math.imul(hash ^ (hash >>> 15), SPREAD);
+    const word = (mixed >>> 20) & (HASH_WORDS - 1);
+    const bit = 1 << ((mixed >>> 15) & 31);
+    if (this.#young[word] & bit) return true;
+    const isAgain = (this.#old[word] & bit) !== 0;
+    if (this.#count === MAX_HASHES) {
+      [this.#young, this.#old] = [this.#old.fill(0), this.#young];
+      this.#count = 0;
+    }
+    this.#young[word] |= bit;
+    ++this.#count;
     return isAgain;
   }
 }

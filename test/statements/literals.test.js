@@ -225,4 +225,22 @@ describe('What is known of a text', () => {
     const parameters = 'insert into t (a, b) values ($1, $2)';
     assert.equal(registry.find(parameters), registry.find(parameters));
   });
+
+  it('is kept of each of thousands that come again in turn', () => {
+    const registry = new StatementRegistry({ names: undefined, onSchemaChange() {} });
+    const texts = Array.from({ length: 3000 }, (_, i) => textOf(i));
+    for (let round = 0; round < 2; ++round) for (const text of texts) registry.find(text);
+    const kept = texts.map((text) => registry.find(text));
+    assert.deepEqual(
+      kept.filter((info, i) => registry.find(texts[i]) !== info),
+      [],
+    );
+  });
+
+  it('is seldom kept of those that never come again', () => {
+    const registry = new StatementRegistry({ names: undefined, onSchemaChange() {} });
+    let kept = 0;
+    for (let i = 0; i < 50_000; ++i) if (registry.find(textOf(i)).uses > 0) ++kept;
+    assert.ok(kept < 5000, String(kept));
+  });
 });
