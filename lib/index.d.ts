@@ -308,9 +308,9 @@ export interface ClientOptions extends LibpqOptions {
   /**
    * Microseconds that the event loop stays awake for an answer, from 0 to 1000. To sleep and be woken costs a thread 4 to
    * 50 us of CPU, and delays the answer by more. An answer that comes within that time is cheaper to wait for; a later one
-   * costs up to twice the CPU, and arrives earlier. While more than four answers are on their way, the server has more to
-   * do, and the loop stays awake for no longer than a sleep costs, which it measures. It serves everything else as usual.
-   * Where answers take longer it is seldom tried. It counts as activity in
+   * costs up to twice the CPU, and arrives earlier. While much is on its way (more than four Syncs, or eight queries and
+   * Syncs on a connection), the server has more to do, and the loop stays awake for no longer than a sleep costs, which it
+   * measures. It serves everything else as usual. Where answers take longer it is seldom tried. It counts as activity in
    * `performance.eventLoopUtilization()`. 0: the loop sleeps. Default: 100, and 0 on a machine with one CPU.
    */
   busyPollMicros?: number | undefined;

@@ -34,8 +34,8 @@ const PATIENCE_MILLIS = 20_000;
 const COUNT_INSERTS = `select count(*)::int as count, coalesce(sum(n), 0)::float8 as sum from ${SCHEMA}.inserts
   where id > $1 and id <= $2`;
 const LAST_INSERTED = `select coalesce(max(id), $1) as last from ${SCHEMA}.inserts where id between $1 and $2`;
-/** Ids of one process. */
-const RANGE = 100_000_000;
+/** Ids of one process: all of them fit into an int4. */
+const RANGE = Math.floor(2 ** 31 / (TOOL_NAMES.length * DRIVERS.length));
 
 /** @param {string} tool @param {string} driver @returns {number} the least of the ids that it may insert */
 function rangeOf(tool, driver) {

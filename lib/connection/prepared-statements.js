@@ -283,7 +283,7 @@ class PreparedStatements {
         break;
       case 'stale':
         // Out of date right after its Parse: a pooler takes another statement for this one.
-        if (leads) info.isNeverPrepared = true;
+        if (leads) this.#registry.neverPrepare(info);
         this.#renewAll(statement);
         this.abort(statement);
         break;
@@ -307,7 +307,7 @@ class PreparedStatements {
     query.doubt = undefined;
     const { info } = query;
     if (!query.hasFailed) {
-      if (leads) info.isNeverPrepared = true;
+      if (leads) this.#registry.neverPrepare(info);
       else this.#renewAll(statement);
     } else if (!query.wasSkipped && !isAlike(error, query.error)) {
       this.#renew(statement, info);

@@ -238,6 +238,24 @@ class StatementRegistry {
   /** @param {StatementInfo} info whose text is prepared anew, on every connection */
   renew(info) {
     info.epoch = ++this.#doubts;
+    this.#keptOf(info).epoch = info.epoch;
+  }
+
+  /** @param {StatementInfo} info whose text a pooler takes for another one: it is not prepared any more */
+  neverPrepare(info) {
+    info.isNeverPrepared = true;
+    this.#keptOf(info).isNeverPrepared = true;
+  }
+
+  /**
+   * @param {StatementInfo} info
+   * @returns {StatementInfo} what later uses of its text will find, which may be another one: of many texts the first use is
+   *   not kept. From now on this one is, if there is none
+   */
+  #keptOf(info) {
+    const kept = this.#infos.find(info.text);
+    if (kept === undefined) this.#infos.add(info.text, info);
+    return kept ?? info;
   }
 
   /** @param {string} text */

@@ -226,6 +226,23 @@ describe('What is known of a text', () => {
     assert.equal(registry.find(parameters), registry.find(parameters));
   });
 
+  it('is doubted in all of its uses, whichever was the first to be kept', () => {
+    const registry = new StatementRegistry({ names: undefined, onSchemaChange() {} });
+    for (let i = 0; i < 100; ++i) registry.find(textOf(i));
+    const once = registry.find(textOf(200));
+    const again = registry.find(textOf(200));
+    const { epoch } = again;
+    registry.renew(once);
+    assert.notEqual(again.epoch, epoch);
+    assert.equal(again.epoch, once.epoch);
+    registry.neverPrepare(once);
+    assert.equal(again.isNeverPrepared, true);
+
+    const other = registry.find(textOf(201));
+    registry.neverPrepare(other);
+    assert.equal(registry.find(textOf(201)), other);
+  });
+
   it('is kept of each of thousands that come again in turn', () => {
     const registry = new StatementRegistry({ names: undefined, onSchemaChange() {} });
     const texts = Array.from({ length: 3000 }, (_, i) => textOf(i));
